@@ -1,9 +1,10 @@
 """What the tests of the papers' studies share: one journal of runs a module, and an item repeated at its quick size."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from mptcplab.reproduce import Context, Outcome, Paper, problems
+from mptcplab.reproduce import Claim, Context, Outcome, Paper, judge, problems
 from mptcplab.sweeps.journal import Journal
 
 
@@ -14,7 +15,18 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Journal:
 
 def repeat(paper: Paper, item: str, journal: Journal, directory: Path) -> Outcome:
     """The item repeated; every published value has a claim or a reason why not."""
-    context = Context(paper.published.items[item], journal, directory, quick=True, jobs=2)
+    context = Context(paper.published.items[item], journal, directory, quick=True, jobs=2, machine=paper.machine)
     outcome = paper.items[item](context)
-    assert problems(paper.published.items[item], outcome) == []
+    assert problems(paper.published.items[item], outcome, random=bool(context.work)) == []
     return outcome
+
+
+def by_means(claim: Claim) -> str:
+    """The verdict if the few runs of the quick size told the means exactly."""
+
+    def exact(data: Any) -> Any:
+        if isinstance(data, dict):
+            return {key: exact(value) for key, value in data.items() if not key.endswith("half")}
+        return [exact(each) for each in data] if isinstance(data, list) else data
+
+    return judge.from_dict(exact(claim.check.to_dict())).verdict

@@ -11,6 +11,8 @@ import pytest
 from mptcplab.reproduce import Context, Outcome, Paper, load_paper, problems
 from mptcplab.sweeps.journal import Journal
 
+from tests.papers.conftest import by_means
+
 # Quick, and of every kind: calculated, two lossy paths, a shared bottleneck, requests, the two-path designs.
 ITEMS = ("figure-3.2", "examples-6.1", "figure-6.4", "table-5.4", "table-c.1", "figure-4.8")
 
@@ -31,7 +33,14 @@ def outcomes(paper: Paper, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with Journal(directory / "runs") as journal:
         yield {
             item: paper.items[item](
-                Context(paper.published.items[item], journal, directory / "kept" / item, quick=True, jobs=2)
+                Context(
+                    paper.published.items[item],
+                    journal,
+                    directory / "kept" / item,
+                    quick=True,
+                    jobs=2,
+                    machine=paper.machine,
+                )
             )
             for item in ITEMS
         }
@@ -39,14 +48,16 @@ def outcomes(paper: Paper, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 def test_a_thin_part_of_it_runs_and_is_fit_to_be_shown(paper: Paper, outcomes: dict[str, Outcome]) -> None:
     found = [
-        problem for item, outcome in outcomes.items() for problem in problems(paper.published.items[item], outcome)
+        problem
+        for item, outcome in outcomes.items()
+        for problem in problems(paper.published.items[item], outcome, random=not item.startswith("examples"))
     ]
     assert found == []
 
 
 def test_opening_on_the_better_path_matters_with_high_bdp(outcomes: dict[str, Outcome]) -> None:
     # The clearest finding of the thesis, here from 14 networks.
-    verdicts = {claim.id: claim.verdict for claim in outcomes["figure-4.8"].claims}
+    verdicts = {claim.id: by_means(claim) for claim in outcomes["figure-4.8"].claims}
     assert verdicts["important"] == "holds"
     assert verdicts["slower"] != "differs"
 
@@ -60,9 +71,9 @@ def test_the_coupled_controls_share_a_bottleneck_evenly(outcomes: dict[str, Outc
         assert 0.8 <= found[f"{control}.phase-2.jain"] <= 1
 
 
-def test_the_examples_agree_but_for_the_misprint_and_a_digit_cut_off(outcomes: dict[str, Outcome]) -> None:
+def test_the_examples_agree_but_for_the_misprint(outcomes: dict[str, Outcome]) -> None:
     verdicts = {claim.id: claim.verdict for claim in outcomes["examples-6.1"].claims}
-    assert {claim for claim, verdict in verdicts.items() if verdict != "holds"} == {"segments-1", "segments-2"}
+    assert {claim for claim, verdict in verdicts.items() if verdict != "holds"} == {"segments-2"}
     assert verdicts["segments-2"] == "differs", "23.06 is printed for 23.08"
 
 

@@ -20,7 +20,7 @@ def chauvenne() -> Mapping[str, Any]:
     sharing = part("chauvenne-2017", "sharing")
     queue = part("chauvenne-2017", "networks").queue_packets(15, sharing.QUEUEING_MS)
     made: Mapping[str, Any] = scenarios.shared_bottleneck(
-        scenarios.control("lia"), delay_ms=sharing.DELAY_MS, queue=queue, seconds=60
+        scenarios.control("lia", "linux"), delay_ms=sharing.DELAY_MS, queue=queue, seconds=60
     )
     return made
 

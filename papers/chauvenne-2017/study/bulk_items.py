@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 import polars as pl
-from mptcplab.reproduce import Context, Equality, Number, Outcome, Share, at_least, at_most, below, every
+from mptcplab.reproduce import Context, Equality, Exact, Number, Outcome, Share, at_least, at_most, below, every
 
 from . import charts, data
 from .findings import (
@@ -14,6 +14,7 @@ from .findings import (
     largest,
     mean,
     median,
+    outliers,
     part,
     quartiles,
     summary,
@@ -92,12 +93,14 @@ def figure_3_4(context: Context) -> Outcome:
         f"EAB {eab}; AB {ab.first:.2f} → {ab.last:.2f}",
     )
     middle = low.filter(pl.col("capacity_difference").abs().is_between(40, 60, closed="right")).sort("eab")
-    worst = middle.head(2).select(least=pl.min_horizontal("queue_packets_1", "queue_packets_2"))["least"].to_list()
+    outside = middle.filter(outliers(middle["eab"]))
+    worst = outside.select(least=pl.min_horizontal("queue_packets_1", "queue_packets_2"))["least"].to_list()
     claims.statement(
         "low-outliers",
-        every(Number(10, queue) for queue in worst),
-        f"the two lowest EAB there are {', '.join(f'{x:.2f}' for x in middle['eab'].head(2))}, "
-        f"with shortest queues of {' and '.join(map(str, worst))} packets",
+        every(Exact(2, len(worst)), [Number(10, queue, half=0) for queue in worst]),
+        f"{len(worst)} outliers of {middle.height} networks as box plots have them, shortest queues of "
+        f"{', '.join(map(str, worst)) or 'none'} packets; the two lowest EAB are "
+        f"{', '.join(f'{x:.2f}' for x in middle['eab'].head(2))}",
     )
     centre = median(high["eab"])
     claims.statement(

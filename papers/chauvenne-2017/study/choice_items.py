@@ -3,14 +3,13 @@
 from typing import Any
 
 import altair as alt
-import numpy as np
 import polars as pl
 from mptcplab.plots import style
-from mptcplab.reproduce import Context, Number, Outcome, Share, below, every, within
+from mptcplab.reproduce import Context, Found, Outcome, below, every, mean_of, single, within
 
 from . import charts
-from .findings import Claims, median
-from .scenarios import CONTROLS, JUDGED_FORM
+from .findings import Claims, mean, median
+from .scenarios import CONTROLS
 from .sharing import choices, own
 
 
@@ -23,32 +22,32 @@ def table_5_5(context: Context) -> Outcome:
     firsts = {}
     seconds = {}
     for control in CONTROLS:
-        rows = own(table, control)
+        rows = own(context, table, control)
         share = shares[control] = median(rows["share"])
-        first = firsts[control] = median(rows["first"])
-        second, total = median(rows["second"]), median(rows["first"] + rows["second"])
+        firsts[control] = median(rows["first"])
+        second = median(rows["second"])
         seeds = f"{min(rows['share']):.1%} to {max(rows['share']):.1%} over the seeds"
         claims.number(
             f"{control}.first.share",
             f"{control}: the part of the traffic on the path with one bottleneck.",
             f"{published[f'{control}.first.share']:.2f} %",
             f"{share:.1%} ({seeds})",
-            Share(published[f"{control}.first.share"] / 100, share),
+            single(published[f"{control}.first.share"] / 100, rows["share"], whole=1.0),
             covers=[f"{control}.second.share"],
         )
         seconds[control] = second
-        for key, text, value in (
-            ("first.throughput", "on the path with one bottleneck", first),
-            ("second.throughput", "on that with two", second),
-            ("total", "together", total),
+        for key, text, values in (
+            ("first.throughput", "on the path with one bottleneck", rows["first"]),
+            ("second.throughput", "on that with two", rows["second"]),
+            ("total", "together", rows["first"] + rows["second"]),
         ):
             printed = published[f"{control}.{key}"]
             claims.number(
                 f"{control}.{key}",
                 f"{control}: throughput {text}, in kbit/s.",
                 printed,
-                round(value),
-                Number(printed, value),
+                f"{mean(values):.0f} ({min(values):.0f} to {max(values):.0f} over the seeds)",
+                single(printed, values),
             )
     claims.statement(
         "first-path",
@@ -60,9 +59,7 @@ def table_5_5(context: Context) -> Outcome:
         every(below(firsts["wvegas"], firsts[c]) for c in CONTROLS[:3]),
         "kbit/s on that path: " + ", ".join(f"{control} {value:.0f}" for control, value in firsts.items()),
     )
-    return Outcome(
-        claims.all, tables=[("All clients and seeds; throughput is payload", _shown_choices(choices(context)))]
-    )
+    return Outcome(claims.all, tables=[("All clients and seeds", _shown_choices(choices(context)))])
 
 
 def _shown_choices(table: pl.DataFrame) -> pl.DataFrame:
@@ -81,22 +78,27 @@ def _shown_choices(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _of_seeds(rows: pl.DataFrame, column: str) -> Found:
+    """The mean over the clients of each seed."""
+    return mean_of(rows.group_by("number", maintain_order=True).agg(pl.col(column).mean())[column].to_list())
+
+
 def figure_5_5(context: Context) -> Outcome:
     """What each should prefer."""
     claims = Claims(context)
     published = context.published
-    table = choices(context).filter(pl.col("form") == JUDGED_FORM)
-    means = {control: float(np.mean(own(table, control)["total"].to_numpy())) / 1e3 for control in CONTROLS}
+    table = choices(context).filter(pl.col("form") == context.machine["form"])
+    means = {control: _of_seeds(own(context, table, control), "total") / 1e3 for control in CONTROLS}
     claims.number(
         "optimum",
         "A client gets 10 Mbit/s when each sends over its path with one bottleneck only, and 6.66 if all subflows got "
         "the same.",
         f"{published['optimum']:g} and {published['equal-subflows']:g} Mbit/s",
-        ", ".join(f"{control} {value:.2f}" for control, value in means.items()) + " Mbit/s of payload",
+        ", ".join(f"{control} {value:.2f}" for control, value in means.items()) + " Mbit/s",
         every(within(value, published["equal-subflows"], published["optimum"]) for value in means.values()),
         covers=["equal-subflows"],
     )
-    shares = {control: float(np.mean(own(table, control)["share"].to_numpy())) for control in CONTROLS}
+    shares = {control: _of_seeds(own(context, table, control), "share") for control in CONTROLS}
     claims.statement(
         "prefer",
         every(below(1 - value, value, whole=1.0) for value in shares.values()),

@@ -9,9 +9,10 @@ import numpy.typing as npt
 import polars as pl
 from mptcplab import analysis
 from mptcplab.reproduce import Context
+from mptcplab.reproduce.context import Work
 
 from . import scenarios
-from .networks import DESIGNS, DOMAINS, HIGH, LOW, Domain, Network, networks
+from .networks import BULK_DESIGNS, DESIGNS, DOMAINS, HIGH, LOW, Domain, Network, networks
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,19 +20,24 @@ WINDOW_STEP: Final = {LOW.name: 1, HIGH.name: 3}
 """Of the networks of high BDP, every third shows what another window does."""
 PAYLOAD_BYTES: Final = 1420
 """Of a packet of 1,500 bytes: 20 of IP, 20 of TCP, 12 of timestamps, 28 of the data sequence mapping."""
+_TEXT_STEP: Final = 3
+"""Of the networks with random losses every third by the text alone."""
 LARGE_SIZES_KB: Final = (16_000, 32_000)
 LARGE_FILES: Final = tuple(scenarios.file(size) for size in LARGE_SIZES_KB)
 _KEY: Final = ["domain", "design", "point"]
-_kept: dict[tuple[Directory, bool, str], pl.DataFrame] = {}
+_kept: dict[tuple[Directory, bool, str], tuple[pl.DataFrame, Work]] = {}
 """Several items read the same runs; planning thousands of them anew for each would take longer than many a run."""
 
 
 def keep(context: Context, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
     """What `make` answers, for all items of one repetition."""
-    key = (context.directory.parent, context.quick, name)
+    key = (context.directory.parent, context.quick, f"{name}{', by the text' if context.machine.by_text else ''}")
     if key not in _kept:
-        _kept[key] = make()
-    return _kept[key]
+        before = context.work.keys() | set()
+        _kept[key] = make(), {name: cost for name, cost in context.work.items() if name not in before}
+    table, work = _kept[key]
+    context.work |= work
+    return table
 
 
 def all_networks(context: Context, *, lossy: bool = False, designs: int = 1) -> list[Network]:
@@ -52,9 +58,14 @@ def factors(points: Iterable[Network]) -> pl.DataFrame:
     )
 
 
+def _designs(context: Context, count: int) -> int:
+    """The first alone by the text: what it reads otherwise is no matter of the sensitivity."""
+    return 1 if context.machine.by_text else count
+
+
 def bulk(context: Context) -> pl.DataFrame:
-    """iPerf for 30 s: Multipath TCP with LIA over three designs, TCP on each path of the first."""
-    return keep(context, "bulk", lambda: _transfers(context, [("bulk", {}, DESIGNS)]))
+    """iPerf for 30 s: Multipath TCP with LIA over all designs, TCP on each path of the first."""
+    return keep(context, "bulk", lambda: _transfers(context, [("bulk", {}, _designs(context, BULK_DESIGNS))]))
 
 
 def bulk_setting(
@@ -70,9 +81,9 @@ def bulk_setting(
 
 
 def files(context: Context, sizes: Sequence[int]) -> pl.DataFrame:
-    """cURL: files of so many kB, at most 30 s; both schedulers on the first design, min-rtt on all three."""
+    """cURL: files of so many kB, at most 30 s; both schedulers on the first design, min-rtt on all."""
     wanted: list[tuple[str | dict[str, Any], Mapping[str, Any], int]] = [
-        (scenarios.file(size), {"size": size}, DESIGNS) for size in sizes
+        (scenarios.file(size), {"size": size}, _designs(context, DESIGNS)) for size in sizes
     ]
     return keep(context, "files", lambda: _transfers(context, wanted, schedulers=tuple(scenarios.SCHEDULERS)))
 
@@ -86,12 +97,13 @@ def large_files(context: Context) -> pl.DataFrame:
 
 
 def lossy(context: Context) -> pl.DataFrame:
-    """iPerf for 30 s with random losses: four controls over three designs, TCP on each path of the first."""
+    """iPerf for 30 s with random losses: four controls over all designs, TCP on each path of the first."""
 
     def make() -> pl.DataFrame:
         tables = []
-        for design in range(DESIGNS):
+        for design in range(_designs(context, DESIGNS)):
             points = [n for n in all_networks(context, lossy=True, designs=DESIGNS) if n.design == design]
+            points = points[:: _TEXT_STEP if context.machine.by_text else 1]
             tables += [
                 _experiment(context, points, "bulk", control=control, compare=design == 0).with_columns(
                     control=pl.lit(control)
@@ -151,7 +163,7 @@ def _experiment(
         for each in who:
             connection = (
                 scenarios.mptcp(
-                    congestion=scenarios.control(control),
+                    congestion=scenarios.control(control, context.machine["form"]),
                     scheduler=scenarios.SCHEDULERS[scheduler],
                     application=application,
                     window=own,

@@ -89,7 +89,7 @@ def figure_3_2(context: Context) -> Outcome:
     worst = max(distances)
     claims.statement(
         "uniform",
-        every(Share(0.0, distance) for distance in distances),
+        every(Share(0.0, distance, half=0) for distance in distances),
         f"largest distance of the {len(rows)} distribution functions from the uniform one: {worst}",
     )
     drawn = []

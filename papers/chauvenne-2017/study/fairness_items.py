@@ -6,7 +6,7 @@ from typing import Final
 import altair as alt
 import polars as pl
 from mptcplab.plots import style
-from mptcplab.reproduce import Check, Context, Equality, Number, Outcome, Share, at_least, below, every, jain
+from mptcplab.reproduce import Check, Context, Equality, Found, Number, Outcome, Share, at_least, below, every
 from mptcplab.reproduce.judge import unevenness
 
 from . import charts
@@ -23,7 +23,7 @@ def table_5_3(context: Context) -> Outcome:
     published = context.published
     table = fairness(context)
     for control in CONTROLS:
-        rows = own(table, control)
+        rows = own(context, table, control)
         found = {key: median(rows[key]) for key in ("mptcp", "tcp", "jain", "utilization")}
         total = median(rows["mptcp"] + rows["tcp"])
         for who, text, value in (
@@ -53,25 +53,26 @@ def table_5_3(context: Context) -> Outcome:
             f"{control}: Jain's index of the two connections.",
             published[f"{control}.jain"],
             round(found["jain"], 4),
-            jain(published[f"{control}.jain"], found["jain"]),
+            _index(published[f"{control}.jain"], median(rows["uneven"])),
         )
-    index = {control: median(own(table, control)["jain"]) for control in CONTROLS}
+    index = {control: median(own(context, table, control)["jain"]) for control in CONTROLS}
     shown = ", ".join(f"{control} {value:.4f}" for control, value in index.items())
     claims.statement("fair", every(at_least(value, 0.99, whole=1.0) for value in index.values()), shown)
-    used = {control: median(own(table, control)["utilization"]) for control in CONTROLS}
+    used = {control: median(own(context, table, control)["utilization"]) for control in CONTROLS}
     claims.statement(
         "wvegas-unused",
         every(below(used["wvegas"], used[control], whole=1.0) for control in CONTROLS[:3]),
         "use of the bottleneck: " + ", ".join(f"{control} {value:.1%}" for control, value in used.items()),
     )
-    claims.statement("wvegas-fairest", _fairest("wvegas", CONTROLS, index), shown)
+    uneven = {control: median(own(context, table, control)["uneven"]) for control in CONTROLS}
+    claims.statement("wvegas-fairest", _fairest("wvegas", CONTROLS, uneven), shown)
     claims.statement(
         "wvegas-not-max-min",
-        below(used["wvegas"], 1.0, whole=1.0),
+        below(used["wvegas"], Found(1.0), whole=1.0),
         f"{1 - used['wvegas']:.1%} of the bottleneck is nobody's, and could be given without taking from anybody",
     )
     tables = [
-        ("Medians over the seeds; throughput is payload", _shown_5_3(table)),
+        ("Medians over the seeds", _shown_5_3(table)),
         ("Jain's index for other bottlenecks: delay and queue, which the thesis does not name", _grid(context)),
     ]
     return Outcome(
@@ -81,18 +82,19 @@ def table_5_3(context: Context) -> Outcome:
         notes=[
             "The thesis says that with one bottleneck its parameters have no impact on fairness. They have: the grid.",
             "The form linux is the integer arithmetic of the kernel's modules, which counts ACKs and not segments: "
-            "with delayed ACKs a window grows half as fast as a TCP's, and the connection gets less than its half. "
-            "The thesis ran these modules, so the claims take this form, although its numbers lie nearer to the "
-            "equations (paper).",
+            "with delayed ACKs a window grows half as fast as a TCP's, and the connection gets less than its half.",
         ],
     )
 
 
-def _fairest(control: str, controls: Sequence[str], index: Mapping[str, float]) -> Check:
+def _index(published: float, uneven: Found) -> Check:
+    """A printed index of Jain, by the unevenness that it stands for."""
+    return Share(unevenness(published), uneven, index=True)
+
+
+def _fairest(control: str, controls: Sequence[str], uneven: Mapping[str, Found]) -> Check:
     """That one has the best index of Jain: the least unevenness."""
-    return every(
-        below(unevenness(index[control]), unevenness(index[other]), whole=1.0) for other in controls if other != control
-    )
+    return every(below(uneven[control], uneven[other], whole=1.0) for other in controls if other != control)
 
 
 def _shown_5_3(table: pl.DataFrame) -> pl.DataFrame:
@@ -162,7 +164,7 @@ def table_5_4(context: Context) -> Outcome:
         "phase_3": "phase III, the Multipath TCP connection alone again",
     }
     for control in CONTROLS:
-        rows = own(table, control)
+        rows = own(context, table, control)
         for column, name in names.items():
             value, key = median(rows[column]), f"{control}.{name}.throughput"
             claims.number(
@@ -189,22 +191,23 @@ def table_5_4(context: Context) -> Outcome:
             f"{control}, phase II: Jain's index.",
             published[f"{control}.phase-2.jain"],
             round(index, 4),
-            jain(published[f"{control}.phase-2.jain"], index),
+            _index(published[f"{control}.phase-2.jain"], median(rows["uneven"])),
         )
     found = {
-        column: {c: median(own(table, c)[column]) for c in CONTROLS}
-        for column in ("jain", "phase_2", "phase_2_tcp", "phase_3")
+        column: {c: median(own(context, table, c)[column]) for c in CONTROLS}
+        for column in ("jain", "uneven", "phase_2", "phase_2_tcp", "phase_3")
     }
     listed = {
         column: ", ".join(f"{c} {value:.4f}" if column == "jain" else f"{c} {value:.0f}" for c, value in each.items())
         for column, each in found.items()
     }
-    totals = {c: median(own(table, c)["phase_2"] + own(table, c)["phase_2_tcp"]) for c in CONTROLS}
-    steady = {c: median(own(fairness(context), c)["mptcp"] + own(fairness(context), c)["tcp"]) for c in CONTROLS}
+    totals = {c: median(own(context, table, c)["phase_2"] + own(context, table, c)["phase_2_tcp"]) for c in CONTROLS}
+    before = {c: own(context, fairness(context), c) for c in CONTROLS}
+    steady = {c: median(rows["mptcp"] + rows["tcp"]) for c, rows in before.items()}
     claims.statement(
         "wvegas-fairest",
         every(
-            _fairest("wvegas", CONTROLS, found["jain"]),
+            _fairest("wvegas", CONTROLS, found["uneven"]),
             Equality(totals["wvegas"], steady["wvegas"]),
             [below(totals[c], steady[c]) for c in CONTROLS[:3]],
         ),
@@ -215,7 +218,7 @@ def table_5_4(context: Context) -> Outcome:
         "olia-best",
         every(
             [below(totals[c], totals["olia"]) for c in ("lia", "balia")],
-            _fairest("olia", CONTROLS[:3], found["jain"]),
+            _fairest("olia", CONTROLS[:3], found["uneven"]),
         ),
         "kbit/s together: "
         + ", ".join(f"{c} {value:.0f}" for c, value in totals.items())
@@ -248,7 +251,7 @@ def table_5_4(context: Context) -> Outcome:
         .sort(pl.col("form") == "linux", maintain_order=True)
     )
     tables = [
-        ("Medians over the seeds; throughput is payload", shown),
+        ("Medians over the seeds", shown),
         ("Use of the capacity in phases I and III for other bottlenecks, % of payload", _recovery(context)),
     ]
     return Outcome(claims.all, tables=tables)

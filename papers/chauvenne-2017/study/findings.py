@@ -15,7 +15,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from mptcplab import analysis
-from mptcplab.reproduce import Check, Claim, Context, Equality, every
+from mptcplab.reproduce import (
+    Check,
+    Claim,
+    Context,
+    Equality,
+    Found,
+    every,
+    mean_of,
+    median_of,
+    part_of,
+    quantile_of,
+    resampled,
+)
 from mptcplab.reproduce import Trend as TrendCheck
 from scipy import stats
 
@@ -32,9 +44,9 @@ class Trend:
     rho: float
     """Spearman's rank correlation."""
     p: float
-    first: float
+    first: Found
     """Median of the lowest batch."""
-    last: float
+    last: Found
     """Median of the highest."""
     number: int
 
@@ -45,25 +57,31 @@ class Trend:
     @property
     def falls(self) -> Check:
         """That it falls."""
-        return TrendCheck("falls", self.rho, self.p, self.first, self.last)
+        return TrendCheck("falls", self.rho, self.p, self.first, self.last, self.number)
 
     @property
     def rises(self) -> Check:
         """That it rises."""
-        return TrendCheck("rises", self.rho, self.p, self.first, self.last)
+        return TrendCheck("rises", self.rho, self.p, self.first, self.last, self.number)
 
     @property
     def flat(self) -> Check:
         """That there is no influence."""
-        return TrendCheck("flat", self.rho, self.p, self.first, self.last)
+        return TrendCheck("flat", self.rho, self.p, self.first, self.last, self.number)
 
 
 def trend(table: pl.DataFrame, x: str, y: str, edges: Sequence[float], *, absolute: bool = False) -> Trend:
     """`y` against `x`; batches between `edges` give the outer medians."""
     batched = with_batch(table, x, edges, absolute=absolute).drop_nulls([y])
     rho, p = rank_correlation(batched["_x"], batched[y])
-    medians = batched.group_by("batch").agg(pl.col(y).median(), at=pl.col("_x").mean()).sort("at")[y].to_list()
+    medians = batch_medians(batched, y)
     return Trend(rho, p, medians[0], medians[-1], batched.height)
+
+
+def batch_medians(batched: pl.DataFrame, y: str) -> list[Found]:
+    """The median of each batch, the lowest first."""
+    groups = batched.group_by("batch").agg(pl.col(y), at=pl.col("_x").mean()).sort("at")[y]
+    return [median_of(group) for group in groups.to_list()]
 
 
 def rank_correlation(x: pl.Series, y: pl.Series) -> tuple[float, float]:
@@ -89,21 +107,20 @@ def batch_names(edges: Sequence[float]) -> list[str]:
     return [name.replace("-", "−") for name in analysis.batch_names(edges, with_lowest=True)]
 
 
-def quartiles(values: pl.Series) -> tuple[float, float, float]:
+def quartiles(values: pl.Series) -> tuple[Found, Found, Found]:
     """25th percentile, median, 75th percentile."""
-    return tuple(float(x) for x in np.percentile(values.drop_nulls().to_numpy(), (25, 50, 75)))  # type: ignore[return-value]
+    low, centre, high = (quantile_of(values.to_list(), part) for part in (0.25, 0.5, 0.75))
+    return low, centre, high
 
 
-def median(values: pl.Series) -> float:
+def median(values: pl.Series) -> Found:
     """The median; nan of nothing."""
-    found = values.median()
-    return float(found) if isinstance(found, int | float) else float("nan")
+    return median_of(values.to_list())
 
 
-def mean(values: pl.Series) -> float:
+def mean(values: pl.Series) -> Found:
     """The mean; nan of nothing."""
-    found = values.mean()
-    return float(found) if isinstance(found, int | float) else float("nan")
+    return mean_of(values.to_list())
 
 
 def largest(values: pl.Series) -> float:
@@ -112,15 +129,34 @@ def largest(values: pl.Series) -> float:
     return float(found) if isinstance(found, int | float) else float("nan")
 
 
-def spread(values: pl.Series) -> float:
+def spread(values: pl.Series) -> Found:
     """Distance of the quartiles."""
     low, _, high = quartiles(values)
     return high - low
 
 
-def part(condition: pl.Series) -> float:
+def part(condition: pl.Series) -> Found:
     """The part of the rows for which it is so."""
-    return float(np.mean(condition.drop_nulls().to_numpy())) if len(condition.drop_nulls()) else float("nan")
+    return part_of(condition.to_list())
+
+
+def outliers(values: pl.Series) -> pl.Series:
+    """As box plots have them: further from the quartiles than 1.5 times their distance."""
+    low, high = (values.quantile(part, "linear") for part in (0.25, 0.75))
+    assert low is not None, "there are values"
+    assert high is not None, "there are values"
+    reach = 1.5 * (high - low)
+    return (values < low - reach) | (values > high + reach)
+
+
+def paired(one: Sequence[float | None], other: Sequence[float | None]) -> tuple[Found, Found]:
+    """The medians of two columns over the same networks in the same order.
+
+    The interval is that of their difference (networks drawn again), and stands with the second.
+    """
+    a, b = (np.array([np.nan if x is None else x for x in column], dtype=np.float64) for column in (one, other))
+    gap = resampled(lambda rows: float(np.nanmedian(b[rows]) - np.nanmedian(a[rows])), len(a))
+    return Found(float(np.nanmedian(a))), Found(float(np.nanmedian(b)), gap.half)
 
 
 def distributed_alike(one: pl.Series, other: pl.Series) -> Check:

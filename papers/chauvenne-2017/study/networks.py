@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path as Paths
 from typing import Final
 
 import numpy as np
 from mptcplab.designs import wsp
+from mptcplab.reproduce import machine
 
+MACHINE: Final = machine.read(Paths(__file__).parents[1] / machine.FILE)
 MTU_BYTES: Final = 1500
 CAPACITY_MBPS: Final = (1, 100)
 LEAST_QUEUE_PACKETS: Final = 10
@@ -15,6 +18,8 @@ LOSSES_PERCENT: Final = (0, 1, 2)
 """Section 5.2.1; whole per cents, as Mininet takes no others."""
 DESIGNS: Final = 3
 """For the sensitivity; the figures are of the first."""
+BULK_DESIGNS: Final = 10
+"""Of bulk transfers without random losses, which take least."""
 
 
 @dataclass(frozen=True)

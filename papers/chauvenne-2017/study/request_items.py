@@ -1,10 +1,14 @@
 """Appendix C: ApacheBench, one request after another, two schedulers."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 from mptcplab import metrics
-from mptcplab.reproduce import Context, Outcome, Share, below, every, steps
+from mptcplab.reproduce import Context, Found, Outcome, Share, below, every, resampled, single, steps
 
 from . import charts, data, scenarios
 from .findings import Claims, median, part, with_batch
@@ -23,7 +27,7 @@ def _counted(context: Context, points: tuple[Network, ...], sizes: tuple[int, ..
     wanted = [
         (
             {**network.labels, "size": size, "sched": name},
-            scenarios.over(network, scenarios.mptcp(scheduler=scheduler, application=scenarios.requests(size))),
+            scenarios.over(network, _connection(scheduler, size)),
             network.seed,
         )
         for network in points
@@ -41,6 +45,11 @@ def _counted(context: Context, points: tuple[Network, ...], sizes: tuple[int, ..
         r_n=pl.Series(ratios, dtype=pl.Float64), file=pl.col("size").replace_strict(_NAMES, return_dtype=pl.String)
     )
     return data.factors(points).join(counts, on=["domain", "design", "point"], how="inner", maintain_order="left")
+
+
+def _connection(scheduler: scenarios.Table, size: int) -> scenarios.Table:
+    lia = scenarios.control("lia", "linux")
+    return scenarios.mptcp(congestion=lia, scheduler=scheduler, application=scenarios.requests(size))
 
 
 def _figure(context: Context, domain: Domain) -> tuple[Claims, pl.DataFrame, Outcome]:
@@ -90,8 +99,15 @@ def _short(name: str) -> str:
     return f"{name[0]}{float(low):.0f}, {float(high):.0f}]"
 
 
-def _spreads(table: pl.DataFrame) -> tuple[list[float], str]:
-    values = [float(table.filter(pl.col("size") == size)["r_n"].std() or 0) for size in SIZES_KB]  # type: ignore[arg-type]
+def _deviation(values: npt.NDArray[np.float64], rows: Sequence[int]) -> float:
+    return float(values[rows].std(ddof=1))
+
+
+def _spreads(table: pl.DataFrame) -> tuple[list[Found], str]:
+    values = []
+    for size in SIZES_KB:
+        own = table.filter(pl.col("size") == size)["r_n"].drop_nulls().to_numpy()
+        values.append(resampled(partial(_deviation, own), len(own)))
     return values, ", ".join(f"{name} {value:.3f}" for name, value in zip(_NAMES.values(), values, strict=True))
 
 
@@ -134,6 +150,15 @@ def figure_c_2(context: Context) -> Outcome:
     return Outcome(claims.all, outcome.tables, outcome.figures)
 
 
+_SEEDS: Final = 5
+
+
+def _shown_ratios(values: Sequence[float]) -> str:
+    """The mean, and the least and largest where the seeds differ."""
+    mean = f"{sum(values) / len(values):.3f}"
+    return mean if max(values) - min(values) < 5e-4 else f"{mean} ({min(values):.3f} to {max(values):.3f})"
+
+
 def table_c_1(context: Context) -> Outcome:
     """The three networks that the thesis singles out."""
     claims = Claims(context)
@@ -149,12 +174,13 @@ def table_c_1(context: Context) -> Outcome:
             )
             for path in (1, 2)
         ]
-        table = _ratios(context, (Network("table C.1", 0, number, *paths),), SIZES_KB, f"table C.1 {number}")
-        values = dict(table.select("size", "r_n").iter_rows())
+        points = tuple(Network("table C.1", 0, 100 * number + seed, *paths) for seed in range(_SEEDS))
+        table = _ratios(context, points, SIZES_KB, f"table C.1 {number}")
+        values = {each: table.filter(pl.col("size") == each)["r_n"].to_list() for each in SIZES_KB}
         theirs, ours = published[f"{number}.r-n"], values[size]
         rows.append(
             {"network": number, "file": _NAMES[size], "published R_N": theirs}
-            | {f"R_N, {_NAMES[each]}": round(value, 3) for each, value in values.items()}
+            | {f"R_N, {_NAMES[each]}": _shown_ratios(found) for each, found in values.items()}
         )
         covered = [f"{number}.size"] + [
             f"{number}.path-{path}.{factor}" for path in (1, 2) for factor in ("capacity", "delay", "queue")
@@ -163,8 +189,8 @@ def table_c_1(context: Context) -> Outcome:
             f"{number}.r-n",
             f"Network {number} ({_described(paths)}), {_NAMES[size]}: R_N.",
             theirs,
-            round(ours, 3),
-            Share(theirs, ours),
+            _shown_ratios(ours),
+            single(theirs, ours, whole=1.0),
             covers=covered,
         )
     return Outcome(claims.all, tables=[("R_N for every size", pl.DataFrame(rows))])

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .networks import Network, Path
+from .networks import MACHINE, Network, Path
 
 Table = dict[str, Any]
 
 AUTOMATIC: Final = "auto"
 """The receive window as the kernel keeps it by default: 64 KiB at first, enlarged while data are read."""
-LARGEST_WINDOW: Final = "3 MiB"
+LARGEST_WINDOW: Final = MACHINE["window"]
 """The largest that the testbed's kernel announces: half (tcp_adv_win_scale = 1) of the 6 MiB of tcp_rmem.
 
 The thesis changed the congestion control and the scheduler and left every other setting at its default (appendix A.2).
@@ -21,8 +21,6 @@ MIN_RTT: Final = {"name": "min-rtt", "reinjection": "orp"}
 ROUND_ROBIN: Final = {"name": "round-robin"}
 SCHEDULERS: Final[Mapping[str, Table]] = {"min-rtt": MIN_RTT, "round-robin": ROUND_ROBIN}
 CONTROLS: Final = ("lia", "olia", "balia", "wvegas")
-JUDGED_FORM: Final = "linux"
-"""The kernel's: integer arithmetic that counts acknowledgments, which the thesis ran. "paper" stands beside."""
 TRANSFER_S: Final = 30
 
 
@@ -52,22 +50,22 @@ def delay_line_link(path: Path) -> Table:
     }
 
 
-def control(name: str, form: str = JUDGED_FORM) -> Table:
+def control(name: str, form: str) -> Table:
     """A congestion control in one of its forms."""
     return {"name": name, "variant": form}
 
 
 def mptcp(
     *,
-    congestion: str | Table | None = None,
+    congestion: str | Table,
     scheduler: Table = MIN_RTT,
     application: str | Table = "bulk",
     window: str = AUTOMATIC,
 ) -> Table:
-    """A Multipath TCP connection over both paths, opened on the first; by default with the LIA that is judged."""
+    """A Multipath TCP connection over both paths, opened on the first."""
     return {
         "paths": ["one", "two"],
-        "congestion": control("lia") if congestion is None else congestion,
+        "congestion": congestion,
         "scheduler": scheduler,
         "application": application,
         "receive_buffer": window,
@@ -114,13 +112,21 @@ def shared_bottleneck(
     queue: int,
     seconds: int,
     tcp_from_to: tuple[int, int] | None = None,
+    machine_wide: bool = False,
     loss: str = "0 %",
 ) -> Table:
-    """Figure 5.4: `multi` with two subflows and `single`, a TCP, in one bottleneck of 15 Mbit/s."""
+    """Figure 5.4: `multi` with two subflows and `single`, a TCP, in one bottleneck of 15 Mbit/s.
+
+    `machine_wide`: the TCP has the control of the other connection, too. The modules of LIA, OLIA and BALIA then fall
+    back to NewReno; that of wVegas does not.
+    """
     access = {"rate": "1 Gbit/s", "delay": "100 us", "queue": "1000 packets"}
     bottleneck = {"rate": "15 Mbit/s", "delay": f"{delay_ms} ms", "queue": f"{queue} packets", "loss": loss}
     multi = mptcp(congestion=congestion) | {"start": ["0 s", "100 ms"]}
     single = tcp("three") | {"start": ["0 s", "100 ms"]}
+    if machine_wide and congestion["name"] == "wvegas":
+        # A Multipath TCP connection of one subflow: of the controls only this one runs on plain TCP in the kernel.
+        single |= {"protocol": "mptcp", "congestion": congestion}
     if tcp_from_to is not None:
         multi["start"] = "0 s"
         start, stop = tcp_from_to

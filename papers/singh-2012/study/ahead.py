@@ -9,10 +9,9 @@ import altair as alt
 import numpy as np
 import polars as pl
 from mptcplab.reproduce import Context, Outcome, every
-from mptcplab.reproduce.context import Wanted
 
 from . import networks
-from .numbers import Estimate, alike, by_seed, estimate, less, rate, truth
+from .numbers import Asked, Estimate, alike, by_seed, estimate, less, rate, run, truth
 
 _LITTLE: Final = 0.1
 """Of its connection's data a subflow brings little below a tenth: less than half of what four equal ones would."""
@@ -27,8 +26,9 @@ def chapter_5(context: Context) -> Outcome:
     span = networks.times(context.quick)
     seeds = networks.seeds(context.quick)
     controls = {"all": networks.mppert(0.0), "few": networks.mppert(0.0, suppress_below=_LITTLE)}
-    runs = context.run_many(
-        [({"kept": name}, _four_paths(control, span), seed) for name, control in controls.items() for seed in seeds]
+    runs = run(
+        context,
+        [({"kept": name}, _four_paths(control, span), seed) for name, control in controls.items() for seed in seeds],
     )
     totals = {name: rate(runs.connections.filter(pl.col("kept") == name), "multi") for name in controls}
     worse = by_seed(
@@ -44,8 +44,8 @@ def chapter_5(context: Context) -> Outcome:
         scenario["connection"]["multi"]["congestion"] = networks.mppert(
             0.0, shared="watch", shared_threshold=_HIGH, **parameters
         )
-        watched = context.run_many(
-            [({"threshold": name}, scenario, seed) for seed in networks.seeds(context.quick, 5)], samples=True
+        watched = run(
+            context, [({"threshold": name}, scenario, seed) for seed in networks.seeds(context.quick, 5)], samples=True
         )
         assert watched.samples is not None, "asked for"
         found[name] = _missed(watched.samples)
@@ -60,7 +60,7 @@ def chapter_5(context: Context) -> Outcome:
                 f"{totals['few'].text(2)} Mbit/s; with all {totals['all'].text(2)}, of which the worse paths bring "
                 f"{worse.text(0)} %",
                 alike(totals["few"], totals["all"]),
-                cause="The difference is smaller than that of the runs among each other.",
+                cause="chance: the difference is smaller than that of the runs among each other.",
             ),
             truth(
                 "threshold",
@@ -68,7 +68,7 @@ def chapter_5(context: Context) -> Outcome:
                 "fixed one",
                 "; ".join(f"{name}: {parts['missed, %'].text(1)} % of the time" for name, parts in found.items()),
                 less(found["in proportion"]["missed, %"], found["fixed"]["missed, %"], whole=100),
-                cause="Runs differ among each other as much as the thresholds do.",
+                cause="chance: runs differ among each other as much as the thresholds do.",
             ),
         ],
         tables=[("Parts of the time from 20 s after the last start on", shown)],
@@ -95,8 +95,8 @@ def _missed(samples: pl.DataFrame) -> dict[str, Estimate]:
     """Percentages of the time: the sharers were not found; a subflow on the other link was taken for one."""
     rows = samples.filter((pl.col("connection") == "multi") & (pl.col("kind") == "subflow") & (pl.col("time_s") > 40))
     missed, alarms = [], []
-    for run in rows.partition_by("seed"):
-        wide = run.pivot("path", index="time_s", values="shares_with").drop_nulls()
+    for one_run in rows.partition_by("seed"):
+        wide = one_run.pivot("path", index="time_s", values="shares_with").drop_nulls()
         one, other, three = (wide[path].to_numpy() for path in ("p1", "p2", "p3"))
         missed.append(100 * float(np.mean(one != three)))
         alarms.append(100 * float(np.mean((other == one) | (other == three))))
@@ -109,8 +109,8 @@ _BURST_S: Final = (60, 80)
 def chapter_7(context: Context) -> Outcome:
     """Flows of short duration: twenty more on path 1 for 20 s."""
     ks = (1.0, 0.0, -0.5)
-    wanted: list[Wanted] = [({"k": k}, _burst(k), seed) for k in ks for seed in networks.seeds(context.quick, 5)]
-    runs = context.run_many(wanted, samples=True)
+    wanted: list[Asked] = [({"k": k}, _burst(k), seed) for k in ks for seed in networks.seeds(context.quick, 5)]
+    runs = run(context, wanted, samples=True)
     assert runs.samples is not None, "asked for"
     rows = runs.samples.filter((pl.col("connection") == "multi") & (pl.col("kind") == "subflow"))
     begin, end = _BURST_S
@@ -178,8 +178,8 @@ def chapter_8(context: Context) -> Outcome:
     cases: dict[str, dict[str, Any]] = {"PERT": {"protocol": "tcp", "congestion": "pert"}}
     for count in _NUMBERS:
         cases[f"MPPERT, {count}"] = {"congestion": networks.mppert(0.0), "subflows": count}
-    runs = context.run_many(
-        [({"case": name}, _fat_tree(traffic), seed) for name, traffic in cases.items() for seed in seeds]
+    runs = run(
+        context, [({"case": name}, _fat_tree(traffic), seed) for name, traffic in cases.items() for seed in seeds]
     )
     found = {
         name: by_seed(runs.connections.filter(pl.col("case") == name), pl.col("goodput_bps").mean() / 1e6)
@@ -205,7 +205,7 @@ def chapter_8(context: Context) -> Outcome:
                     less(found["MPPERT, 2"], found[f"MPPERT, {paths}"]),
                     alike(found[f"MPPERT, {paths}"], found[f"MPPERT, {2 * paths}"]),
                 ),
-                cause="Subflows take paths by chance: four take 2.7 of four paths in the mean, eight 3.6.",
+                cause="algorithm: subflows take paths by chance: four take 2.7 of four paths in the mean, eight 3.6.",
             ),
         ],
         tables=[("Permutation traffic, 16 hosts at 100 Mbit/s", table)],

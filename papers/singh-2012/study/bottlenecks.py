@@ -2,18 +2,30 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import altair as alt
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from mptcplab.reproduce import Claim, Context, Equality, Exact, Number, Order, Outcome, at_least, at_most, below, every
-from mptcplab.reproduce.context import Wanted
+from mptcplab.reproduce import (
+    Claim,
+    Context,
+    Equality,
+    Found,
+    Outcome,
+    at_least,
+    at_most,
+    below,
+    bistable,
+    causes,
+    every,
+    single,
+)
 from mptcplab.sweeps.frames import Runs
 
 from . import networks, variants
-from .numbers import Estimate, alike, by_seed, estimate, less, number, rate, subflow, truth
+from .numbers import Asked, Estimate, across, alike, by_seed, estimate, less, number, ranked, rate, run, subflow, truth
 
 THRESHOLD: Final = 0.5
 _STEP_S: Final = 0.1
@@ -30,9 +42,7 @@ def _span(quick: bool) -> networks.Times:
 
 def _runs(context: Context, kind: str, shared: str, count: int = 40) -> Runs:
     scenario = networks.three_subflows(kind, _span(context.quick), shared=shared, count=count)
-    return context.run_many(
-        [({"load": kind}, scenario, seed) for seed in networks.seeds(context.quick, 5)], samples=True
-    )
+    return run(context, [({"load": kind}, scenario, seed) for seed in networks.seeds(context.quick, 5)], samples=True)
 
 
 def correlations(samples: pl.DataFrame) -> tuple[Floats, dict[str, Floats]]:
@@ -69,8 +79,8 @@ def _after(context: Context, kind: str, count: int = 40) -> tuple[dict[str, list
     means: dict[str, list[float]] = {name: [] for name in PAIRS}
     times: list[float] = []
     rows = []
-    for run in runs.samples.partition_by("seed"):
-        at, found = correlations(run)
+    for one in runs.samples.partition_by("seed"):
+        at, found = correlations(one)
         for name, values in found.items():
             means[name].append(float(values[at > 20 + _DECIDED_S].mean()))
         shared, others = found["shared"], np.maximum(found["disjoint"], found["disjoint too"])
@@ -79,7 +89,7 @@ def _after(context: Context, kind: str, count: int = 40) -> tuple[dict[str, list
         times.append(
             float(at[late[-1]] - at[0]) if late.size and late[-1] + 1 < at.size else 0.0 if not late.size else np.inf
         )
-        if run["seed"][0] == 1:
+        if one["seed"][0] == 1:
             rows += [
                 {"time": float(t), "correlation": float(v), "pair": name}
                 for name, values in found.items()
@@ -114,7 +124,8 @@ def _apart(means: dict[str, list[float]]) -> float:
 
 
 _TIMES: Final = (
-    "The average over 10 s of correlations over 2 s; the thesis prints neither length. Starts fall into the first "
+    "setting: the average over 10 s of correlations over 2 s; the thesis prints neither length. Starts fall into the "
+    "first "
     "20 s, and in slow start all queues fill at once."
 )
 
@@ -131,9 +142,10 @@ def figure_11(context: Context) -> Outcome:
                 published["threshold"],
                 f"sharers at least {min(means['shared']):.2f}, others at most {_apart(means):.2f}",
                 every(
-                    at_least(min(means["shared"]), THRESHOLD, whole=1.0), at_most(_apart(means), THRESHOLD, whole=1.0)
+                    at_least(min(means["shared"]), THRESHOLD, 0, whole=1.0),
+                    at_most(_apart(means), THRESHOLD, 0, whole=1.0),
                 ),
-                "Correlations vary from run to run.",
+                "chance: correlations vary from run to run.",
             ),
             Claim(
                 "decided-after",
@@ -142,24 +154,26 @@ def figure_11(context: Context) -> Outcome:
                 f"{_DECIDED_S + found:.0f} s after the first measurement"
                 if np.isfinite(found)
                 else "not in all the time",
-                Number(published["decided-after"], _DECIDED_S + found),
+                single(
+                    published["decided-after"], [_DECIDED_S + each for each in times if np.isfinite(each)] or [np.nan]
+                ),
                 _TIMES,
             ),
             truth(
                 "shared-higher",
                 "The correlation of sharers is far higher than that of others",
                 _told(means),
-                below(_apart(means), min(means["shared"]), whole=1.0, far=True),
+                below(Found(_apart(means)), Found(min(means["shared"])), whole=1.0, far=True),
             ),
             truth(
                 "above-threshold",
                 "The correlation of sharers is above 0.5",
                 f"{min(means['shared']):.2f} to {max(means['shared']):.2f}",
-                at_least(min(means["shared"]), THRESHOLD, whole=1.0),
+                at_least(min(means["shared"]), THRESHOLD, 0, whole=1.0),
             ),
         ],
         figures=[("Moving average of the correlation, one seed", _chart(lines, ("shared", "disjoint")))],
-        notes=[_TIMES],
+        notes=[causes.text_of(_TIMES)],
     )
 
 
@@ -170,7 +184,7 @@ def _below(kind: str, context: Context) -> Outcome:
             "below-threshold",
             "The correlation of subflows on disjoint paths is below 0.5",
             f"at most {_apart(means):.2f}",
-            at_most(_apart(means), THRESHOLD, whole=1.0),
+            at_most(_apart(means), THRESHOLD, 0, whole=1.0),
         )
     ]
     if kind == "mix":
@@ -182,7 +196,8 @@ def _below(kind: str, context: Context) -> Outcome:
                 "The correlation of sharers rises with the available bandwidth (20 instead of 40 flows a link)",
                 f"{fewer.text(2)} at 1 Mbit/s a flow, {more.text(2)} at 2",
                 less(fewer, more, whole=1.0),
-                cause="The queue of fewer Reno flows swings more slowly; with windows this small its correlation over "
+                cause="algorithm: the queue of fewer Reno flows swings more slowly; with windows this small its "
+                "correlation over "
                 "2 s does not gain from it.",
             )
         )
@@ -215,7 +230,7 @@ def figure_14(context: Context) -> Outcome:
                 "separable",
                 "Sharers stay above others in every run, so that a threshold separates them",
                 f"sharers at least {min(means['shared']):.2f}, others at most {_apart(means):.2f}",
-                below(_apart(means), min(means["shared"]), whole=1.0),
+                below(Found(_apart(means)), Found(min(means["shared"])), whole=1.0),
             ),
         ],
         figures=[("Moving average of the correlation, one seed", _chart(lines, ("shared", "disjoint")))],
@@ -236,7 +251,7 @@ def figure_13(context: Context) -> Outcome:
     one, two, three = (windows(runs.samples, n) for n in range(3))
     assert before.samples is not None, "asked for"
     coupled = windows(before.samples, 1)
-    both = one.mean + three.mean
+    both = one.found + three.found
     lone = by_seed(
         runs.samples.filter((pl.col("connection") == "only two pert") & (pl.col("time_s") > 40)),
         pl.col("cwnd_segments").mean(),
@@ -252,29 +267,29 @@ def figure_13(context: Context) -> Outcome:
         )
         .properties(width=520, height=220)
     )
-    ratio = two.mean / lone.mean
+    ratio = two.found / lone.found
     return Outcome(
         [
             truth(
                 "decoupled",
                 "Subflow 2 becomes independent: its window is that of a lone PERT flow on its path",
                 f"{two.text(1)} segments, {ratio:.2f} of a background flow's; coupled it has {coupled.text(1)}",
-                every(alike(two, lone), Order(coupled.mean, two.mean)),
-                cause="The detector decided otherwise in a part of the time.",
+                every(alike(two, lone), less(coupled, two)),
+                cause="algorithm: the detector decided otherwise in a part of the time.",
             ),
             truth(
                 "equal-windows",
                 "The windows of subflows 1 and 3, which share, are equal",
                 told,
                 alike(one, three),
-                cause="Windows of two or three segments: chance.",
+                cause="chance: windows of two or three segments: chance.",
             ),
             truth(
                 "sum-equals",
                 "Together they are close to the window of subflow 2",
                 f"{both:.1f} against {two.mean:.1f} segments",
-                Equality(both, two.mean),
-                cause="Windows do not fall below one segment.",
+                Equality(both, two.found),
+                cause="algorithm: windows do not fall below one segment.",
             ),
         ],
         figures=[("Windows, one seed", chart)],
@@ -298,15 +313,16 @@ _SIX: Final = (
 def _table(item: str, context: Context) -> Outcome:
     cases, shared = TABLES[item]
     published = context.published
-    warmup, measured = (40, 20) if context.quick else (40, 60)
-    wanted: list[Wanted] = [
-        ({"paths_open": disjoint}, networks.six_subflows(disjoint, shared, (warmup, measured)), seed)
+    warmup, measured = (40, 20) if context.quick else (40, context.machine["short"])
+    rtt_ms = context.machine["rtt-six"]
+    wanted: list[Asked] = [
+        ({"paths_open": disjoint}, networks.six_subflows(disjoint, shared, (warmup, measured), rtt_ms), seed)
         for disjoint in cases
-        for seed in networks.seeds(context.quick)
+        for seed in networks.seeds(context.quick, 6)
     ]
-    runs = context.run_many(wanted)
+    runs = run(context, wanted)
     claims: list[Claim] = []
-    rows = []
+    rows: list[dict[str, Any]] = []
     tables: list[tuple[str, pl.DataFrame]] = []
     for disjoint in cases:
         connections = runs.connections.filter(pl.col("paths_open") == disjoint)
@@ -318,29 +334,33 @@ def _table(item: str, context: Context) -> Outcome:
             subflows.filter(pl.col("connection") == "multi"),
             (pl.col("goodput_bps") < _HELD_MBPS * 1e6).sum().cast(pl.Float64),
         )
-        named = {
-            **{f"background-{n}": each for n, each in enumerate(backs, 1)},
-            **{f"subflow-{n}": each for n, each in enumerate(flows, 1)},
-        }
+        named = {f"background-{n}": each for n, each in enumerate(backs, 1)}
+        # Those of one link are exchangeable, and so are those that have one for themselves.
+        sharers = 7 - disjoint if disjoint < 6 else 0
+        for group in (range(1, sharers + 1), range(sharers + 1, 7)):
+            alike_ones = {f"subflow-{n}": flows[n - 1] for n in group}
+            printed = {key: published[f"{disjoint}-paths.{key}"] for key in alike_ones}
+            named |= ranked(alike_ones, printed) if alike_ones else {}
         if f"{disjoint}-paths.total" in published.values:
             named["total"] = total
-        tried = _try(context, disjoint, shared, (warmup, measured), named)
+        tried = _try(context, disjoint, shared, (warmup, measured), named, rtt_ms)
         tables.append((f"Variants, {disjoint} paths, Mbit/s of packets", tried.table()))
         for key, each in named.items():
             text = f"{key.replace('-', ' ')}, {disjoint} paths, Mbit/s"
             claims.append(number(published, f"{disjoint}-paths.{key}", each, text, cause=tried.cause(key)))
-        alone = sum(each.mean for each in backs)
+        alone = across(lambda *each: sum(each), *backs)
+        best = across(max, *backs)
         rows.append(
             {
                 "paths": disjoint,
                 "total, Mbit/s": total.text(2),
-                "best background flow": max(each.mean for each in backs),
-                "all paths' background flows": alone,
+                "best background flow": best.mean,
+                "all paths' background flows": alone.mean,
                 "subflows held": held.text(1),
                 "expected": 6 - disjoint,
-                "ratio to the best": total.mean / max(each.mean for each in backs),
-                "ratio to all": total.mean / alone,
-                "held": held.mean,
+                "ratio to the best": total.mean / best.mean,
+                "ratio to all": total.found / alone.found,
+                "held": held,
             }
         )
     by_paths = {row["paths"]: row for row in rows}
@@ -350,8 +370,8 @@ def _table(item: str, context: Context) -> Outcome:
                 "none-suppressed",
                 "On six disjoint paths no subflow is suppressed (below 0.3 Mbit/s)",
                 f"{by_paths[6]['subflows held']} below 0.3 Mbit/s",
-                Exact(0, float(str(by_paths[6]["held"]))),
-                cause="A coupled subflow with a window of one or two packets looks like a suppressed one.",
+                bistable(0.0, by_paths[6]["held"].values, whole=6.0),
+                cause="algorithm: a coupled subflow with a window of one or two packets looks like a suppressed one.",
             )
         )
     if "one-per-path" in published.statements:
@@ -361,44 +381,45 @@ def _table(item: str, context: Context) -> Outcome:
                 "one-per-path",
                 f"On {fewest} paths every path keeps one subflow: {6 - fewest} are held",
                 f"{by_paths[fewest]['subflows held']} below 0.3 Mbit/s",
-                Exact(6 - fewest, float(str(by_paths[fewest]["held"]))),
-                cause="The detector missed a sharer for a part of the time.",
+                bistable(6.0 - fewest, by_paths[fewest]["held"].values, whole=6.0),
+                cause="algorithm: the detector missed a sharer for a part of the time.",
             )
         )
     if "aggregates" in published.statements:
-        ratios = [float(str(row["ratio to all"])) for row in rows]
+        ratios = [row["ratio to all"] for row in rows]
         claims.append(
             truth(
                 "aggregates",
                 "The total is that of single-path flows on all paths together",
                 ", ".join(f"{ratio:.2f}" for ratio in ratios) + " of it",
-                every(Equality(ratio, 1.0) for ratio in ratios),
-                cause="Before a decision, and whenever a pair is taken for sharers, subflows are coupled or held.",
+                every(Equality(ratio, Found(1.0)) for ratio in ratios),
+                cause="algorithm: before a decision, and whenever a pair is taken for sharers, subflows are coupled "
+                "or held.",
             )
         )
-    shown = pl.DataFrame(rows, infer_schema_length=None).drop("held")
+    shown = pl.DataFrame([{key: value for key, value in row.items() if key != "held"} for row in rows])
     return Outcome(claims, tables=[("Totals", shown), *tables], notes=[_SIX])
 
 
-_VARIANTS: Final = (variants.SMOOTHED, variants.FARTHER, variants.DOUBLE)
+_VARIANTS: Final = (variants.SMOOTHED, variants.DOUBLE)
 
 
 def _try(
-    context: Context, disjoint: int, shared: str, span: networks.Times, named: Mapping[str, Estimate]
+    context: Context, disjoint: int, shared: str, span: networks.Times, named: Mapping[str, Estimate], rtt_ms: float
 ) -> variants.Tried:
     """The numbers of a table in the variants."""
 
-    def run(variant: variants.Variant) -> dict[str, float]:
-        scenario = variant.of(networks.six_subflows(disjoint, shared, span))
+    def carried_out(variant: variants.Variant) -> dict[str, float]:
+        scenario = variant.of(networks.six_subflows(disjoint, shared, span, rtt_ms))
         # Two seeds: each has ten flows on every link.
-        runs = context.run_many([({"variant": variant.text}, scenario, s) for s in networks.seeds(context.quick, 2)])
+        runs = run(context, [({"variant": variant.text}, scenario, s) for s in networks.seeds(context.quick, 2)])
         found = {f"background-{n}": rate(runs.connections, f"background {n}") for n in range(1, disjoint + 1)}
         found |= {f"subflow-{n}": subflow(runs.subflows, "multi", n - 1) for n in range(1, 7)}
         return {key: each.mean for key, each in {**found, "total": rate(runs.connections, "multi")}.items()}
 
     printed = {key: context.published[f"{disjoint}-paths.{key}"] / 1e6 for key in named}
-    chosen = _VARIANTS[:1] if context.quick else _VARIANTS
-    return variants.tried(printed, {key: each.mean for key, each in named.items()}, chosen, run)
+    chosen = () if context.machine.by_text else _VARIANTS[:1] if context.quick else _VARIANTS
+    return variants.tried(printed, {key: each.mean for key, each in named.items()}, chosen, carried_out)
 
 
 table_3 = partial(_table, "table-3")

@@ -1,20 +1,28 @@
-"""The thesis's networks as scenarios: packets of 1000 bytes, every segment acknowledged, starts within 20 s.
+"""The thesis's networks as scenarios, and what its machine makes of them (`as_ran`).
 
 Rates count packets with their headers over capacity, as the thesis's tables do, where totals reach the capacity.
 """
 
+import math
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
 from typing import Any, Final
 
-PACKET_BYTES: Final = 1000
+from mptcplab.reproduce import machine
+from mptcplab.reproduce.machine import Reading
+
+MACHINE: Final = machine.read(Path(__file__).parents[1] / machine.FILE)
+_HEADERS_BYTES: Final = 40
 _MSS: Final = "960 B"
-PAYLOAD_BYTES: Final[Mapping[str, int]] = {"tcp": 948, "mptcp": 920}
-"""Of a packet: 40 bytes of headers, 12 of timestamps, 28 of the DSS."""
+_OPTIONS_BYTES: Final = {"timestamps": 12, "mptcp": 28}
+"""Within the MSS: timestamps, and the DSS of Multipath TCP."""
 
 NS2: Final[dict[str, Any]] = {"segments_per_ack": 1, "initial_window": 2}
 """As ns-2's agents: each segment is acknowledged, transfers begin with two segments."""
 NS2_RENO: Final[dict[str, Any]] = {**NS2, "loss_detection": "newreno", "timestamps": False}
 """Its Reno besides has no selective acknowledgments and no timestamps."""
+LOSS_BASED: Final = ("reno", "lia")
 START: Final = ["0 s", "20 s"]
 
 Times = tuple[int, int]
@@ -22,8 +30,13 @@ Times = tuple[int, int]
 
 
 def times(quick: bool) -> Times:
-    """The thesis does not print its durations."""
+    """Of figures, whose durations the thesis does not print."""
     return (30, 30) if quick else (60, 60)
+
+
+def spans(read: Reading, which: str, *, quick: bool) -> Times:
+    """Of tables: `long` or `short` in machine.toml."""
+    return times(True) if quick else (read["warmup"], read[which])
 
 
 def seeds(quick: bool, full: int = 3) -> range:
@@ -38,13 +51,61 @@ def mppert(k: float, **parameters: float | str) -> dict[str, Any]:
 
 def products(rate_mbps: float, rtt_ms: float, number: float = 1) -> str:
     """So many bandwidth-delay products, in packets."""
-    return f"{round(number * rate_mbps * 1e6 * rtt_ms * 1e-3 / (8 * PACKET_BYTES))} packets"
+    return f"{round(number * rate_mbps * 1e6 * rtt_ms * 1e-3 / (8 * MACHINE['buffer-bytes']))} packets"
 
 
 def red(rate_mbps: float, rtt_ms: float) -> dict[str, Any]:
     """ns-2's RED with its defaults: thresholds of 5 and 15 packets, 1/10 at the upper, a weight of 0.002, gentle."""
     limit = products(rate_mbps, rtt_ms)
     return {"kind": "red", "min": "5 packets", "max": "15 packets", "max_probability": 0.1, "limit": limit}
+
+
+def automatic_red(link: Mapping[str, Any]) -> dict[str, Any]:
+    """ns-2's RED since 2004: in bytes, for packets of 500, so that one of ours counts as more than two.
+
+    The lower threshold is half of what arrives in 5 ms, but five such packets at least, the upper three times as much;
+    the weight 1 − exp(−1 / (10 · 0.1 s · rate in packets)) for delays below 33 ms. With `wait_`, the default, packets
+    between drops are uniform from 1/p to 2/p, where ours are from 1 to 1/p: a third as many drops at the same p.
+    """
+    per_s = float(str(link["rate"]).split()[0]) * 1e6 / 8 / _RED_BYTES
+    least = max(5.0, 0.005 * per_s / 2) * _RED_BYTES
+    part = (_HEADERS_BYTES + MACHINE.entries["payload"].value) / _RED_BYTES  # type: ignore[operator]
+    return {
+        "min": f"{least:.0f} B",
+        "max": f"{3 * least:.0f} B",
+        "max_probability": 0.1 * part / 3,
+        "weight": 1 - math.exp(-1 / per_s),
+    }
+
+
+_RED_BYTES: Final = 500
+
+
+def as_ran(read: Reading, scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """A scenario with packets, RED and Reno as the machine has them, in either reading."""
+    changed = deepcopy(dict(scenario))
+    for link in changed.get("link", {}).values():
+        if isinstance(link["queue"], dict) and read["red"] == "automatic":
+            link["queue"] |= automatic_red(link)
+    for flow in changed.get("connection", {}).values():
+        if "mss" in flow:
+            flow["mss"] = f"{read['payload']} B"
+        if flow["congestion"] in LOSS_BASED:
+            flow["tcp"] = dict(NS2_RENO)
+    return changed
+
+
+def payload_bytes(mss: int, protocol: str, *, timestamps: bool) -> int:
+    """What a full packet carries."""
+    options = (timestamps, _OPTIONS_BYTES["timestamps"]), (protocol == "mptcp", _OPTIONS_BYTES["mptcp"])
+    return mss - sum(size for there, size in options if there)
+
+
+def in_packets(read: Reading, protocol: str, congestion: str) -> float:
+    """Bytes of packets per byte of payload."""
+    timestamps = congestion not in LOSS_BASED
+    payload: int = read["payload"]
+    return (payload + _HEADERS_BYTES) / payload_bytes(payload, protocol, timestamps=timestamps)
 
 
 def link(rate_mbps: float, rtt_ms: float, queue: str | dict[str, Any] | None = None) -> dict[str, Any]:
@@ -150,12 +211,9 @@ def three_users(
     )
 
 
-def six_subflows(disjoint: int, shared: str, span: Times, k: float = 0.0) -> dict[str, Any]:
-    """Tables III to VI: six subflows of which the first 7 − `disjoint` share link 1; 20(10) PERT flows a link.
-
-    RTT 40 ms, the default of page 15.
-    """
-    links = {str(number): link(20, 40) for number in range(1, disjoint + 1)}
+def six_subflows(disjoint: int, shared: str, span: Times, rtt_ms: float = 40, k: float = 0.0) -> dict[str, Any]:
+    """Tables III to VI: six subflows of which the first 7 − `disjoint` share link 1; 20(10) PERT flows a link."""
+    links = {str(number): link(20, rtt_ms) for number in range(1, disjoint + 1)}
     sharers = 7 - disjoint
     paths = {f"p{n}": {"links": ["1" if n <= sharers else str(n - sharers + 1)]} for n in range(1, 7)}
     connections: dict[str, Any] = {}

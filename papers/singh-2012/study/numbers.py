@@ -3,18 +3,19 @@
 The rules of the verdicts are those of all papers: mptcplab.reproduce.judge.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from mptcplab.reproduce import Check, Claim, Equality, Item, Number, Order, Share
-from scipy import stats
+from mptcplab.reproduce import Check, Claim, Context, Equality, Found, Item, Number, Order, Share, bistable, known
+from mptcplab.reproduce.machine import Reading
+from mptcplab.sweeps.frames import Label, Runs
 
-from .networks import PACKET_BYTES, PAYLOAD_BYTES
+from . import networks
 
-_UNTRACED: Final = "Not traced to a cause."
+_UNTRACED: Final = "unknown: not traced to a cause."
 
 
 @dataclass(frozen=True)
@@ -23,26 +24,62 @@ class Estimate:
 
     mean: float
     half: float
-    """Half of the interval's width; not a number with a single seed."""
+    """Half of the interval's width; infinite with a single seed."""
+    values: tuple[float, ...] = ()
+    """One a seed."""
+
+    @property
+    def found(self) -> Found:
+        """For a check."""
+        return Found(self.mean, self.half)
 
     def text(self, digits: int = 3) -> str:
         """`0.776 ± 0.004`."""
-        half = "" if np.isnan(self.half) else f" ± {self.half:.{digits}f}"
+        half = "" if np.isinf(self.half) else f" ± {self.half:.{digits}f}"
         return f"{self.mean:.{digits}f}{half}"
 
 
 def estimate(values: Iterable[float | None]) -> Estimate:
     """Of one value a seed."""
-    given = np.array([value for value in values if value is not None], dtype=np.float64)
-    if len(given) < 2:
-        return Estimate(float(given[0]) if len(given) else float("nan"), float("nan"))
-    half = stats.t.ppf(0.975, len(given) - 1) * given.std(ddof=1) / np.sqrt(len(given))
-    return Estimate(float(given.mean()), float(half))
+    given = tuple(float(value) for value in values if value is not None)
+    found = known(given)
+    return Estimate(found.mean, found.half, given)
 
 
-def in_packets(protocol: str) -> float:
-    """Bytes of packets per byte of payload."""
-    return PACKET_BYTES / PAYLOAD_BYTES[protocol]
+def across(made: Callable[..., float], *estimates: Estimate) -> Estimate:
+    """What is made of several numbers of the same run, seed by seed."""
+    return estimate(made(*each) for each in zip(*(each.values for each in estimates), strict=True))
+
+
+def machine_of(context: Context) -> Reading:
+    """By which an item's networks are made."""
+    return context.machine if context.published.kind == "table" else Reading(networks.MACHINE)
+
+
+Asked = tuple[Mapping[str, Label], Mapping[str, Any], int]
+"""Labels, a scenario as its file would have it, and a seed."""
+
+
+def run(context: Context, wanted: Sequence[Asked], *, samples: bool = False) -> Runs:
+    """Runs on the machine; `packets_bps` counts what arrived as packets with their headers.
+
+    Tables have a reading by the text as well. Figures have no digits that their packets could change.
+    """
+    read = machine_of(context)
+    made = {id(scenario): networks.as_ran(read, scenario) for _, scenario, _ in wanted}
+    runs = context.run_many([(labels, made[id(scenario)], seed) for labels, scenario, seed in wanted], samples=samples)
+    kinds = runs.connections.select("protocol", "congestion").unique(maintain_order=True)
+    factors = kinds.with_columns(
+        per_byte=pl.Series([networks.in_packets(read, *row) for row in kinds.iter_rows()], dtype=pl.Float64)
+    )
+    connections = runs.connections.join(
+        factors, on=["protocol", "congestion"], how="left", maintain_order="left", validate="m:1"
+    ).with_columns(packets_bps=pl.col("goodput_bps") * pl.col("per_byte"))
+    flows = connections.select("run", "seed", "per_byte", connection="name").unique(maintain_order=True)
+    subflows = runs.subflows.join(
+        flows, on=["run", "seed", "connection"], how="left", maintain_order="left", validate="m:1"
+    ).with_columns(packets_bps=pl.col("goodput_bps") * pl.col("per_byte"))
+    return replace(runs, connections=connections, subflows=subflows)
 
 
 def by_seed(rows: pl.DataFrame, value: pl.Expr) -> Estimate:
@@ -52,16 +89,15 @@ def by_seed(rows: pl.DataFrame, value: pl.Expr) -> Estimate:
 
 def rate(connections: pl.DataFrame, start: str, *, total: bool = False) -> Estimate:
     """Mbit/s of packets of the connections whose names begin so: the mean of one, or all of them together."""
-    rows = connections.filter(pl.col("name").str.starts_with(start)).with_columns(
-        wire=pl.col("goodput_bps") * pl.col("protocol").replace_strict({p: in_packets(p) for p in PAYLOAD_BYTES}) / 1e6
-    )
-    return by_seed(rows, pl.col("wire").sum() if total else pl.col("wire").mean())
+    rows = connections.filter(pl.col("name").str.starts_with(start))
+    bits = pl.col("packets_bps") / 1e6
+    return by_seed(rows, bits.sum() if total else bits.mean())
 
 
 def subflow(subflows: pl.DataFrame, connection: str, number: int) -> Estimate:
     """Mbit/s of packets of a subflow of a multipath flow."""
     rows = subflows.filter((pl.col("connection") == connection) & (pl.col("subflow") == number))
-    return by_seed(rows, pl.col("goodput_bps").sum() * in_packets("mptcp") / 1e6)
+    return by_seed(rows, pl.col("packets_bps").sum() / 1e6)
 
 
 def share(subflows: pl.DataFrame, connection: str, number: int) -> Estimate:
@@ -102,10 +138,21 @@ def number(
     cause: str = "",
 ) -> Claim:
     """A claim on a printed number; `scale` is what the printed unit is to that of what was found."""
-    value, half = (found.mean, found.half) if isinstance(found, Estimate) else (found, None)
-    printed = item[key] / scale
-    check = Share(printed, value, half, whole=100) if percent else Number(printed, value, half)
-    return Claim(key, text, printed, value, check, cause or _UNTRACED)
+    printed, whole = item[key] / scale, 100 if percent else None
+    check: Check
+    if isinstance(found, Estimate):
+        check = bistable(printed, found.values or (found.mean,), whole=whole)
+    else:
+        check = Share(printed, found, whole=100) if percent else Number(printed, found)
+    shown = found.text() if isinstance(found, Estimate) else found
+    return Claim(key, text, printed, shown, check, cause or _UNTRACED)
+
+
+def ranked(estimates: Mapping[str, Estimate], printed: Mapping[str, float]) -> dict[str, Estimate]:
+    """Of exchangeable things each printed one beside ours of the same rank, run by run (decision 0020)."""
+    runs = [sorted(run, reverse=True) for run in zip(*(each.values for each in estimates.values()), strict=True)]
+    order = sorted(printed, key=lambda key: -printed[key])
+    return {key: estimate(run[rank] for run in runs) for rank, key in enumerate(order)}
 
 
 def truth(key: str, text: str, found: str, check: Check, *, cause: str = "") -> Claim:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from .networks import NS2_RENO, PAYLOAD_BYTES, Times
+from .networks import Times, payload_bytes
 
 _NEARER: Final = 0.8
 """A variant that leaves more than this of the whole table's distance explains nothing: other seeds do as much."""
@@ -31,14 +31,8 @@ class Variant:
     """Times the buffer."""
     span: Times | None = None
     """Warm-up and what is measured after it."""
-    delay: float = 1.0
-    """Times the delay of the links."""
-    red: Mapping[str, Any] = field(default_factory=dict)
-    """What RED has instead."""
     window: int | None = None
     """The most packets of a window: of a connection the buffer is so many for each of its paths."""
-    tcp: Mapping[str, Any] | None = None
-    """Of flows that answer to losses."""
 
     def of(self, scenario: Mapping[str, Any]) -> dict[str, Any]:
         """The scenario, changed."""
@@ -46,18 +40,17 @@ class Variant:
         for link in changed["link"].values():
             if isinstance(link["queue"], str):
                 link["queue"] = f"{max(2, round(int(link['queue'].split()[0]) * self.queue))} packets"
-            else:
-                link["queue"] = {**link["queue"], **self.red}
-            link["delay"] = f"{float(str(link['delay']).split()[0]) * self.delay:g} ms"
         for connection in changed["connection"].values():
             control = connection["congestion"]
             named = {"name": control} if isinstance(control, str) else dict(control)
             if self.parameters and named["name"] in ("pert", "mppert"):
                 connection["congestion"] = {**named, **self.parameters}
-            if self.tcp is not None and named["name"] in ("reno", "lia"):
-                connection["tcp"] = dict(self.tcp)
             if self.window is not None:
-                payload = PAYLOAD_BYTES[connection.get("protocol", "mptcp")]
+                payload = payload_bytes(
+                    int(connection["mss"].split()[0]),
+                    connection.get("protocol", "mptcp"),
+                    timestamps=connection["tcp"].get("timestamps", True),
+                )
                 connection["receive_buffer"] = f"{self.window * len(connection['paths']) * payload} B"
         if self.span is not None:
             changed["duration"] = f"{sum(self.span)} s"
@@ -73,16 +66,9 @@ ONE: Final = Variant("α held at 1", {"alpha_max": 1.0, "alpha_compete": 1.0})
 HALF: Final = Variant("a buffer of half the product", queue=0.5)
 DOUBLE: Final = Variant("a buffer of twice the product", queue=2.0)
 TENTH: Final = Variant("a buffer of a tenth of the product", queue=0.1)
-FARTHER: Final = Variant("an RTT of 60 ms instead of 40", queue=1.5, delay=1.5)
 BETA: Final = Variant("β given up at losses too, as the thesis words it", {"on_loss": "beta"})
 WINDOWS: Final = Variant("windows of at most 20 packets, the default of ns-2's agents", window=20)
-"""2500000 bit/s in table IX are 20 packets of 1000 bytes in 64 ms."""
-PLAIN: Final = Variant("ns-2's Reno, without selective acknowledgments and timestamps", tcp=NS2_RENO)
-BOTH: Final = Variant("ns-2's Reno with windows of at most 20 packets", window=20, tcp=NS2_RENO)
-"""Added when each of the two alone had brought table VII nearer."""
-THRESHOLDS: Final = Variant("RED's thresholds halved", red={"min": "2.5 packets", "max": "7.5 packets"})
-AVERAGE: Final = Variant("RED's average as slow as ns-2 chooses it by itself, 0.0008", red={"weight": 0.0008})
-STEEP: Final = Variant("RED dropping all above its upper threshold", red={"gentle": False})
+"""2500000 bit/s in table IX are 20 packets of 1040 bytes in 67 ms."""
 
 
 @dataclass(frozen=True)
@@ -110,20 +96,24 @@ class Tried:
 
     def cause(self, key: str) -> str:
         """Why this number differs, as far as the variants show it."""
+        if not self.found:
+            return "unknown: no variant was tried."
         before = self._factor(self.base)
         text, values = min(self.found.items(), key=lambda each: self._factor(each[1]))
         after = self._factor(values)
         tried = "; ".join(self.found)
         if math.log(after) > _NEARER * math.log(before):
-            return f"Not known. Tried, and no nearer over the whole table: {tried}."
+            return f"unknown: tried, and no nearer over the whole table: {tried}."
         whole = f"all its numbers together are off by a factor of {after:.2f} then, instead of {before:.2f}"
         if key not in self.printed:
-            return f"With {text}, the table comes nearer: {whole}."
+            return f"setting: with {text}, the table comes nearer: {whole}."
         was, now = (abs(math.log(max(each[key], 1e-6) / self.printed[key])) for each in (self.base, values))
         seen = f"{values[key]:.3g} for the printed {self.printed[key]:.3g} (as studied: {self.base[key]:.3g})"
         if now < was:
-            return f"With {text}, it is {seen}: {100 * (1 - now / was):.0f} % of the way. Of the table, {whole}."
-        return f"Not known. The variant that brings the table nearest, {text}, gives {seen}. Of the table, {whole}."
+            return (
+                f"setting: with {text}, it is {seen}: {100 * (1 - now / was):.0f} % of the way. Of the table, {whole}."
+            )
+        return f"unknown: the variant that brings the table nearest, {text}, gives {seen}. Of the table, {whole}."
 
 
 def tried(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.engines.catalogue import available, find
+from mptcplab.reproduce.machine import Machine, Reading
 from mptcplab.reproduce.published import Item
 from mptcplab.scenario import Scenario, UnsupportedError
 from mptcplab.sweeps.carry_out import Workers, carry_out
@@ -46,13 +47,18 @@ class Context:
         workers: Workers | None = None,
         engine: str = "sim",
         progress: Callable[[str, float], None] | None = None,
+        machine: Machine | None = None,
+        by_text: bool = False,
     ) -> None:
         """`engine` is the engine to repeat on; a study can also run others for comparison, above all `sim`.
 
         Runs in virtual time are carried out by `workers`, or by `jobs` processes that `run_many` starts and ends.
 
-        `progress` gets what is being done and the part of it that is done, 0 to 1.
+        `progress` gets what is being done and the part of it that is done, 0 to 1. `by_text` takes of the paper's
+        `machine` what the text alone says.
         """
+        self.machine = Reading(machine or Machine(), by_text=by_text)
+        """The settings of the paper's machine, by the ids of `machine.toml`."""
         self.published = published
         self.directory = directory
         """Where what takes long may be kept; the runs of `run_many` are already."""

@@ -28,13 +28,17 @@ class Judged:
     verdict: Verdict
     """As it was recorded; that of `check` now may be another, if a rule has changed since."""
     check: Check
+    by_text: Check | None = None
+    """The check by the text alone, where that reads the machine otherwise."""
 
 
 def record(done: "Iterable[Done]") -> bytes:
     """The record of these items."""
     lines = [
         json.dumps(
-            {"item": each.item.id, "claim": claim.id, "verdict": claim.verdict, "check": claim.check.to_dict()},
+            {"item": each.item.id, "claim": claim.id, "verdict": claim.verdict, "check": claim.check.to_dict()}
+            | ({} if (other := each.by_the_text(claim)) is None else {"text": other.check.to_dict()})
+            | ({"cause": claim.cause_kind} if claim.cause_kind else {}),
             allow_nan=False,
         )
         for each in done
@@ -46,7 +50,13 @@ def record(done: "Iterable[Done]") -> bytes:
 def read(file: Path) -> list[Judged]:
     """The claims of a record. Raises OSError, ValueError."""
     return [
-        Judged(str(each["item"]), str(each["claim"]), each["verdict"], judge.from_dict(each["check"]))
+        Judged(
+            str(each["item"]),
+            str(each["claim"]),
+            each["verdict"],
+            judge.from_dict(each["check"]),
+            judge.from_dict(each["text"]) if "text" in each else None,
+        )
         for each in json.loads(file.read_text(encoding="utf-8"))
     ]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from mptcplab.reproduce import causes
 from mptcplab.reproduce.judge import Check, Verdict
 from mptcplab.reproduce.published import Item
 
@@ -25,7 +26,10 @@ class Claim:
     found: str | float
     check: Check
     cause: str = ""
-    """Why it differs, as far as it was looked into; a claim that differs must have one. Told unless the claim holds."""
+    """Why it differs, as far as it was looked into; a claim that differs must have one. Told unless the claim holds.
+
+    It begins with a word of `causes.KINDS` and a colon.
+    """
     covers: tuple[str, ...] = ()
     """Keys and ids of further published values and statements that this claim is about."""
 
@@ -37,7 +41,14 @@ class Claim:
     @property
     def told_cause(self) -> str:
         """The cause, unless there is nothing to explain."""
-        return "" if self.verdict == "holds" else self.cause
+        return "" if self.verdict == "holds" else causes.text_of(self.cause)
+
+    @property
+    def cause_kind(self) -> str:
+        """The kind of the cause (`causes.KINDS`); empty if there is nothing to explain."""
+        if self.verdict == "holds":
+            return ""
+        return "chance" if self.verdict == "not known precisely" else causes.kind_of(self.cause)
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,15 @@
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Final
 
 from mptcplab.errors import Error
-from mptcplab.reproduce import published
+from mptcplab.reproduce import machine, published
 from mptcplab.reproduce.context import Context
+from mptcplab.reproduce.machine import Machine
 from mptcplab.reproduce.outcome import Outcome
 from mptcplab.reproduce.published import Published
 from mptcplab.scenario.errors import did_you_mean, one_of, show
@@ -34,6 +35,8 @@ class Paper:
     """By the ids of the published items, in the order of `published.toml`."""
     engines: tuple[str, ...] = ("sim",)
     """What it can be repeated on; the study's ENGINES."""
+    machine: Machine = field(default_factory=Machine)
+    """What the work ran on."""
 
     def require(self, engine: str) -> None:
         """Raise PaperError unless the study runs on this engine."""
@@ -58,7 +61,7 @@ def paper_names() -> list[str]:
 
 
 def load_paper(name: str) -> Paper:
-    """Load a paper and its study. Raises PaperError, PublishedError."""
+    """Load a paper and its study. Raises PaperError, PublishedError, MachineError."""
     place = papers_directory()
     names = paper_names()
     if place is None or name not in names:
@@ -83,7 +86,8 @@ def load_paper(name: str) -> Paper:
             )
         )
     engines = tuple(getattr(study, "ENGINES", ("sim",)))
-    return Paper(name, directory, printed, {each: items[each] for each in printed.items}, engines)
+    ran_on = machine.read(directory / machine.FILE)
+    return Paper(name, directory, printed, {each: items[each] for each in printed.items}, engines, ran_on)
 
 
 def _study(name: str, directory: Path) -> ModuleType:

@@ -3,6 +3,7 @@
 title = "…"
 authors = ["…"]
 year = 2013
+principal = ["table-1/lia-aggregate"]   # the claims that matter most, ITEM/CLAIM: the first screen of the report
 
 [[item]]
 id = "table-1"
@@ -94,6 +95,8 @@ class Published:
     year: int
     items: Mapping[str, Item]
     """By their ids, in the order of the file."""
+    principal: tuple[str, ...] = ()
+    """The claims that matter most: `ITEM/CLAIM`, in this order."""
 
 
 def read(file: Path) -> Published:
@@ -145,7 +148,7 @@ class _Reader:
         return name is None
 
     def published(self, data: Mapping[str, Any]) -> Published:
-        self._known(data, (), ("title", "authors", "year", "item"))
+        self._known(data, (), ("title", "authors", "year", "principal", "item"))
         title = self._get(data, ("title",), str, "the paper's title")
         year = self._get(data, ("year",), int, "the year, a whole number")
         authors = self._get(data, ("authors",), list, "an array of names") or []
@@ -154,7 +157,11 @@ class _Reader:
             item = self._item(key, table)
             if not self._again((*key, "id"), item.id, items):
                 items[item.id] = item
-        return Published(title, tuple(str(name) for name in authors), year, items)
+        principal = self._get({"principal": [], **data}, ("principal",), list, "an array of ITEM/CLAIM") or []
+        for each in principal:
+            if str(each).split("/", 1)[0] not in items:
+                self._wrong(("principal",), show(each), "ITEM/CLAIM with the id of an item")
+        return Published(title, tuple(str(name) for name in authors), year, items, tuple(map(str, principal)))
 
     def _item(self, key: Key, table: Mapping[str, Any]) -> Item:
         self._known(table, key, ("id", "kind", "number", "page", "section", "caption", "value", "statement"))

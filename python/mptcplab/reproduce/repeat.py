@@ -4,6 +4,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import version as package_version
 from os import PathLike
 from pathlib import Path
@@ -53,9 +54,25 @@ def repeat(
                     progress(f"{item_name}: {what}", part)
 
             kept = directory / "kept" / name
-            context = Context(item, journal, kept, quick=quick, jobs=jobs, workers=pool, engine=engine, progress=tell)
-            outcome = study(context)
-            done.append(Done(item, outcome, context.work, time.monotonic() - began_s, quick))
+            made = partial(
+                Context,
+                item,
+                journal,
+                kept,
+                quick=quick,
+                jobs=jobs,
+                workers=pool,
+                engine=engine,
+                progress=tell,
+                machine=paper.machine,
+            )
+            context = made()
+            outcome, work, by_text = study(context), context.work, None
+            if context.machine.has_two and not quick:
+                other = made(by_text=True)
+                by_text = study(other)
+                work = {**work, **other.work}
+            done.append(Done(item, outcome, work, time.monotonic() - began_s, quick, by_text))
             if finished is not None:
                 finished(done[-1])
         repetition = Repetition(paper, done, quick, jobs, _origin(engine), engine)

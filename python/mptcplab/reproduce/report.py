@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import vl_convert
 
 from mptcplab.plots import style
 from mptcplab.render import page
-from mptcplab.reproduce import judged
+from mptcplab.reproduce import causes, judged, overview
 from mptcplab.reproduce.context import Work
 from mptcplab.reproduce.outcome import Claim, Outcome, covered
 from mptcplab.reproduce.papers import Paper
@@ -55,6 +56,13 @@ class Done:
     took_s: float
     """On the clock."""
     quick: bool = False
+    by_text: Outcome | None = None
+    """By the text alone, where that reads the machine otherwise."""
+
+    def by_the_text(self, claim: Claim) -> Claim | None:
+        """The same claim by the text alone; None where both are the same, or the text gives no such claim."""
+        others = () if self.by_text is None else self.by_text.claims
+        return next((other for other in others if other.id == claim.id), None)
 
     def told(self, claim: Claim) -> str:
         """A claim's verdict as it is shown: the few networks and seeds of a quick repetition refute nothing."""
@@ -92,11 +100,49 @@ class Repetition:
         counts = {said: self.count(verdict) for verdict, said in _SAID.items()}
         verdicts = ", ".join(f"{count} {said}" for said, count in counts.items() if count or said in _ALWAYS)
         items = f"{len(self.done)} of {len(self.paper.items)} items" if self._partial() else f"{len(self.done)} items"
+        other = self.by_text()
+        also = ", ".join(f"{count} {_SAID[verdict]}" for verdict, count in other.items() if count) if other else ""
+        read = f"; by the text alone {also}" if also else ""
         later = sum(len(each.outcome.claims) for each in self.done if each.item.is_future)
         beside = f"; {later} more on what the paper leaves for later" if later else ""
         left = sum(len(each.outcome.not_covered) for each in self.done)
         rest = f"; {left} published values and statements are not covered" if left else ""
-        return f"{items}, {claims} claims: {verdicts}{beside}{rest}"
+        return f"{items}, {claims} claims: {verdicts}{read}{beside}{rest}"
+
+    def by_text(self) -> dict[str, int]:
+        """The counts by the text alone, of all claims; empty where it reads nothing otherwise than what ran."""
+        if all(each.by_text is None for each in self.done):
+            return {}
+        verdicts = [
+            (each.by_the_text(claim) or claim).verdict for each in self._published() for claim in each.outcome.claims
+        ]
+        return {str(verdict): count for verdict, count in judged.counts(verdicts).items()}
+
+    def by_cause(self) -> list[tuple[str, list[tuple[str, str, int]]]]:
+        """The kinds of causes with the verdicts that they explain: class, name and number of each."""
+        told = Counter(
+            (claim.cause_kind, each.told(claim))
+            for each in self._published()
+            for claim in each.outcome.claims
+            if claim.cause_kind
+        )
+        found = [
+            (
+                said,
+                [
+                    (kind, _SAID[verdict], told[key, verdict])
+                    for verdict, kind in _CLASSES.items()
+                    if told[key, verdict]
+                ],
+            )
+            for key, said in causes.KINDS.items()
+        ]
+        return [(said, parts) for said, parts in found if parts]
+
+    def principal(self) -> list[tuple[Done, Claim]]:
+        """The claims that matter most, in the order of `published.toml`."""
+        there = {f"{each.item.id}/{claim.id}": (each, claim) for each in self.done for claim in each.outcome.claims}
+        return [there[key] for key in self.paper.published.principal if key in there]
 
     def cost(self) -> str:
         """Time, runs and simulated hours in a sentence."""
@@ -129,11 +175,25 @@ def claims_frame(repetition: Repetition) -> pl.DataFrame:
             claim.told_cause,
             claim.check.kind,
             claim.check.text(),
+            "" if (other := each.by_the_text(claim)) is None else value(other.found),
+            "" if other is None else other.verdict,
         )
         for each in repetition.done
         for claim in each.outcome.claims
     ]
-    columns = ("item", "claim", "text", "published", "found", "verdict", "cause", "rule", "judged")
+    columns = (
+        "item",
+        "claim",
+        "text",
+        "published",
+        "found",
+        "verdict",
+        "cause",
+        "rule",
+        "judged",
+        "found_by_text",
+        "verdict_by_text",
+    )
     return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
 
 
@@ -207,11 +267,14 @@ def _page(repetition: Repetition, charts: Sequence[tuple[str, dict[str, Any]]]) 
         summary=repetition.summary(),
         cost=repetition.cost(),
         contents=[
+            *([("machine", "Machine")] if repetition.paper.machine.entries else []),
             ("claims", "Claims"),
             *((each.item.id, each.item.name) for each in repetition.done),
             ("provenance", "Provenance"),
         ],
-        all_claims=_claims(repetition.done),
+        principal=_claims(repetition.principal()),
+        causes=overview.bars(repetition.by_cause()),
+        machine=overview.rows(repetition.paper.machine),
         items=[_item(each, numbers) for each in repetition.done],
         provenance=repetition.origin,
         plots={
@@ -239,7 +302,7 @@ def _item(done: Done, numbers: Iterator[int]) -> dict[str, Any]:
             (", ".join(key for key, why in outcome.not_covered.items() if why == reason), reason) for reason in reasons
         ],
         "untested": ", ".join(sorted(untested)),
-        "claims": _claims([done]),
+        "claims": _claims([(done, claim) for claim in outcome.claims]),
         "figures": [(next(numbers), caption) for caption, _ in outcome.figures],
         "tables": [_table(caption, frame) for caption, frame in outcome.tables],
         "notes": outcome.notes,
@@ -253,12 +316,13 @@ def _cost(done: Done) -> str:
     return f"{len(done.work)} runs, {simulated_s / 3600:.2f} simulated hours, {_time(done.took_s)}"
 
 
-def _claims(done: Sequence[Done]) -> list[dict[str, object]]:
+def _claims(claims: Sequence[tuple[Done, Claim]]) -> list[dict[str, object]]:
     """A row per claim; a cause shared by several claims is given once."""
     rows: list[dict[str, object]] = []
     told: dict[tuple[str, str], str] = {}
-    for each, claim in [(one, claim) for one in done for claim in one.outcome.claims]:
+    for each, claim in claims:
         item = each.item
+        other = each.by_the_text(claim)
         cause = claim.told_cause
         first = told.setdefault((item.id, cause), claim.text)
         same = cause and first != claim.text
@@ -271,6 +335,9 @@ def _claims(done: Sequence[Done]) -> list[dict[str, object]]:
                 "judged": f"{claim.check.kind}: {claim.check.text()}",
                 "verdict": each.told(claim),
                 "class": _CLASSES[each.told(claim)],
+                "text_found": "" if other is None else value(other.found),
+                "text_verdict": "" if other is None else other.verdict,
+                "text_class": "" if other is None else _CLASSES[other.verdict],
                 "cause": f"The cause is that of \u201c{first}\u201d." if same else cause,
             }
         )

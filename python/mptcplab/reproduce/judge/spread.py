@@ -7,7 +7,7 @@ A standard deviation of three values says little: the ratio of two of them, from
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Self
 
 from scipy import special, stats
 
@@ -161,13 +161,13 @@ class Single(Check):
 
 
 def single(published: float, runs: Iterable[float], *, whole: float | None = None) -> Single:
-    """A published single run beside the values of our single runs, at least three; `whole` for a share.
+    """A published single run beside the values of our single runs; `whole` for a share.
 
-    Raises ValueError for fewer.
+    Of a single run of ours nobody knows the spread. Raises ValueError for none.
     """
     values = list(runs)
-    if len(values) < _LEAST_RUNS:
-        raise ValueError(f"found {len(values)} runs; expected {_LEAST_RUNS} at least")
+    if not values:
+        raise ValueError("found no runs; expected one at least")
     mean, half = prediction(values)
     return Single(Number(published, mean, half) if whole is None else Share(published, mean, half, whole=whole))
 
@@ -176,8 +176,7 @@ def prediction(values: list[float]) -> tuple[float, float]:
     """The mean, and half of the interval in which one more value lies in 95 of 100 cases (normal, Student's t)."""
     count = len(values)
     mean = math.fsum(values) / count
+    if count < 2:
+        return mean, math.inf
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
     return mean, float(stats.t.ppf((1 + CONFIDENCE) / 2, count - 1)) * deviation * math.sqrt(1 + 1 / count)
-
-
-_LEAST_RUNS: Final = 3

@@ -76,7 +76,7 @@ class Bistable(Check):
 def bistable(published: float, runs: Iterable[float], *, whole: float | None = None) -> Check:
     """A published single run beside ours: by state where ours fall into two groups, otherwise as `single`.
 
-    Raises ValueError for fewer than three runs.
+    Raises ValueError for none.
     """
     values = sorted(runs)
     groups = two_states(values)
