@@ -12,7 +12,7 @@ from mptcplab.sweeps.journal import Journal
 from tests.papers.conftest import by_means, repeat
 
 PAPER = load_paper("singh-2012")
-repeated = partial(repeat, PAPER)
+repeated = partial(repeat, PAPER, random=True)
 
 
 def test_a_pool_of_36_gives_each_of_three_12(journal: Journal, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from mptcplab.plots import style
 from mptcplab.render import page
 from mptcplab.reproduce import causes, judged, overview
 from mptcplab.reproduce.context import Work
+from mptcplab.reproduce.judge import Verdict
 from mptcplab.reproduce.outcome import Claim, Outcome, covered
 from mptcplab.reproduce.papers import Paper
 from mptcplab.reproduce.published import Item
@@ -113,7 +114,7 @@ class Repetition:
         """The counts by the text alone, of all claims; empty where it reads nothing otherwise than what ran."""
         if all(each.by_text is None for each in self.done):
             return {}
-        verdicts = [
+        verdicts: list[Verdict] = [
             (each.by_the_text(claim) or claim).verdict for each in self._published() for claim in each.outcome.claims
         ]
         return {str(verdict): count for verdict, count in judged.counts(verdicts).items()}
