@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.calls import calls
 from tools.imports import CRATES, Crate, circles
 
 NAMES = sorted(source.parent.name for source in CRATES.glob("*/src"))
@@ -30,6 +31,22 @@ def test_files_do_not_import_each_other_in_a_circle(crate: str) -> None:
     source = CRATES / crate / "src"
     found = circles(Crate(source).imports())
     assert not found, [[str(file.relative_to(source)) for file in circle] for circle in found]
+
+
+def test_tcp_calls_nothing_of_multipath_tcp() -> None:
+    """TCP is complete without it. Files of `impl` blocks import nothing, so their calls are looked at."""
+    transport = CRATES / "transport" / "src"
+    found = calls(transport)
+    above = {transport / "mptcp", transport / "scheduler", transport / "path_manager"}
+    upward = [
+        (str(file.relative_to(transport)), str(each.relative_to(transport)))
+        for file, called in found.items()
+        for each in called
+        if file.is_relative_to(transport / "tcp") and any(each.is_relative_to(place) for place in above)
+    ]
+    assert not upward
+    # What is there to be seen is seen.
+    assert transport / "tcp" / "sender.rs" in found[transport / "mptcp" / "receive.rs"]
 
 
 def made_up(tmp_path: Path, files: dict[str, str]) -> list[list[str]]:
