@@ -1,39 +1,39 @@
-//! What applications want done.
+//! The actions that applications ask of the driver.
 
 use crate::stream::Amount;
 
-/// What the driver is to do; applications by their number, transfers by the number the driver gave them.
+/// An action for the driver. Applications are named by their index, transfers by the number that the driver gave them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Open a connection that carries so much, and enter it with [`crate::Runtime::opened`].
+    /// Open a connection that carries this amount of data, and report it with [`crate::Runtime::opened`].
     Open {
         /// The application that owns it.
         application: u32,
-        /// How much it carries.
+        /// The amount of data it carries.
         amount: Amount,
     },
-    /// Call [`crate::Runtime::wake`] at that time.
+    /// Call [`crate::Runtime::wake`] at the given time.
     Wake {
         /// The application.
         application: u32,
-        /// When.
+        /// The time of the call.
         at_ns: u64,
     },
-    /// The sender of the transfer writes one more step: [`crate::Stream::offer_step`].
+    /// The sender of the transfer writes one more step ([`crate::Stream::offer_step`]).
     Write {
         /// The transfer.
         transfer: u32,
     },
-    /// The client's end of the transfer writes a question: [`crate::Stream::ask`].
+    /// The client's end of the transfer writes a question ([`crate::Stream::ask`]).
     Ask {
         /// The transfer.
         transfer: u32,
-        /// Its size.
+        /// Size of the question.
         question_bytes: u64,
-        /// The size of its answer.
+        /// Size of the answer.
         answer_bytes: u64,
     },
-    /// The sender of the transfer writes nothing more: [`crate::Stream::stop`].
+    /// The sender of the transfer writes nothing more ([`crate::Stream::stop`]).
     Stop {
         /// The transfer.
         transfer: u32,

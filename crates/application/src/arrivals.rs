@@ -1,28 +1,28 @@
-//! Flows that arrive: when, and how large they are. Times and sizes have a generator each, so that another distribution
-//! of sizes leaves the times as they are.
+//! Arrivals of flows: their times and sizes. Times and sizes are drawn from separate generators, so that changing the
+//! size distribution does not change the arrival times.
 
 use crate::content::{Arrivals, Size};
 use crate::random;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// No flow is larger: 10⁶ GB, what a scenario can say of any size.
+/// Upper bound of a flow's size: 10⁶ GB, the largest size a scenario can give.
 const SIZE_LIMIT: f64 = 1e15;
 
-/// The flows of one application, one after another.
+/// Generates the flows of one application in order of arrival.
 pub struct ArrivalProcess {
     size: Size,
     arrivals: Arrivals,
     times: Xoshiro256PlusPlus,
     sizes: Xoshiro256PlusPlus,
     start_ns: u64,
-    /// The next arrival.
+    /// Time of the next arrival.
     next_ns: u64,
-    /// Their number.
+    /// Number of flows taken so far.
     count: u64,
 }
 
 impl ArrivalProcess {
-    /// Flows from `start_ns` on, for the application called `name`.
+    /// Creates the arrival process of the application called `name`, whose flows arrive from `start_ns` on.
     pub fn new(seed: u64, name: &str, start_ns: u64, size: Size, arrivals: Arrivals) -> ArrivalProcess {
         let mut process = ArrivalProcess {
             size,
@@ -37,12 +37,12 @@ impl ArrivalProcess {
         process
     }
 
-    /// When the next flow arrives.
+    /// Time at which the next flow arrives.
     pub fn next_ns(&self) -> u64 {
         self.next_ns
     }
 
-    /// The flow that comes now: its size in bytes, at least 1. The time of the next is drawn.
+    /// Returns the size in bytes (at least 1) of the flow that arrives now, and draws the time of the next arrival.
     pub fn take(&mut self) -> u64 {
         self.count += 1;
         self.next_ns = self.time_ns();
@@ -51,7 +51,7 @@ impl ArrivalProcess {
             Size::Exponential { mean_bytes } => random::exponential(&mut self.sizes) * mean_bytes as f64,
             Size::Pareto { mean_bytes, shape } => {
                 let least = mean_bytes as f64 * (shape - 1.0) / shape;
-                // The logarithm of a Pareto variable above its least is exponential with mean 1/shape.
+                // The logarithm of a Pareto variable over its minimum is exponential with mean 1/shape.
                 least * random::exp(random::exponential(&mut self.sizes) / shape)
             }
         };
@@ -64,7 +64,7 @@ impl ArrivalProcess {
                 let between_ns = random::exponential(&mut self.times) * 1e9 / rate_per_s;
                 self.next_ns.saturating_add(between_ns.round() as u64)
             }
-            // From the start each time, so that nothing adds up.
+            // Computed from the start each time, so that rounding errors do not accumulate.
             Arrivals::Periodic { rate_per_s } => {
                 self.start_ns.saturating_add((self.count as f64 * 1e9 / rate_per_s).round() as u64)
             }
@@ -132,7 +132,7 @@ mod tests {
         assert!(sizes(Size::Constant { mean_bytes: 57_000 }, 100).iter().all(|&size| size == 57_000.0));
         let exponential = sizes(Size::Exponential { mean_bytes: 57_000 }, 100_000);
         assert!((mean(&exponential) / 57_000.0 - 1.0).abs() < 0.013, "{}", mean(&exponential));
-        // Shape 2.5: the least is 57 000 · 1.5/2.5 = 34 200, the deviation 57 000 · 0.894 (√(1/(2.5 · 0.5))).
+        // Shape 2.5: the minimum is 57 000 · 1.5/2.5 = 34 200, the deviation 57 000 · 0.894 (√(1/(2.5 · 0.5))).
         let pareto = sizes(Size::Pareto { mean_bytes: 57_000, shape: 2.5 }, 100_000);
         assert!((mean(&pareto) / 57_000.0 - 1.0).abs() < 0.012, "{}", mean(&pareto));
         let least = pareto.iter().copied().fold(f64::MAX, f64::min);

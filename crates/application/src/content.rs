@@ -1,84 +1,85 @@
-//! What a scenario says of an application.
+//! The content that a scenario gives an application.
 
 use serde::Deserialize;
 
 use crate::settings;
 
-/// What a connection sends.
+/// The data that an application transfers.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Content {
-    /// As much as the connection takes, from start to stop.
+    /// As much data as the connection accepts, from start to stop.
     Bulk,
     /// This many bytes, then close.
     File {
-        /// Size.
+        /// Size of the file.
         size_bytes: u64,
     },
-    /// One object after another, each over its own connection: the next is opened when the last has ended. The
-    /// request itself is not sent; it would go with the last segment of the handshake.
+    /// Objects in sequence, each over its own connection, which is opened when the previous one has ended. The request
+    /// itself is not sent; it would travel with the last segment of the handshake.
     Requests {
         /// Size of an object.
         size_bytes: u64,
-        /// How long after the start no request is made any more and the one under way is cut off, if not before by
-        /// the application's stop.
+        /// Time after the start at which no further request is made and the one in progress is cut off, unless the
+        /// application stops earlier.
         limit_ns: Option<u64>,
     },
-    /// Data at a constant rate, in steps of one full segment: one is offered as soon as the connection stands, another
-    /// whenever the rate has made up for the last.
+    /// Data at a constant rate, in steps of one full segment. The first step is offered when the connection is
+    /// established, each further one as soon as the rate allows.
     Rate {
         /// Application data per second.
         rate_bps: u64,
     },
-    /// Flows that arrive from start to stop, each over its own connection; those under way at the stop go on.
+    /// Flows that arrive from start to stop, each over its own connection. Flows in progress at the stop continue.
     Flows {
-        /// Sizes, drawn for each flow.
+        /// Distribution from which each flow's size is drawn.
         size: Size,
-        /// When the next one arrives.
+        /// Distribution of the arrival times.
         arrivals: Arrivals,
     },
-    /// Small messages that the server echoes, all over one connection.
+    /// Small messages that the server echoes, all over a single connection.
     Ping(settings::Ping),
-    /// Web pages, one after another.
+    /// Web pages in sequence.
     Web(settings::Web),
-    /// A video that is watched while it is loaded.
+    /// A video that is played while it is downloaded.
     Video(settings::Video),
-    /// Files by FTP: commands over one connection, each file over one of its own.
+    /// Files by FTP: commands over a control connection, each file over a connection of its own.
     Ftp(settings::Ftp),
 }
 
 impl Content {
-    /// Whether it opens one connection after another.
+    /// Whether the application opens connections in sequence.
     pub fn repeats(&self) -> bool {
         matches!(self, Content::Requests { .. } | Content::Flows { .. } | Content::Web(_) | Content::Ftp(_))
     }
 
-    /// Whether its result lists parts with a time each: requests, flows, pings, pages, segments, files.
+    /// Whether the result lists parts with times of their own: requests, flows, pings, pages, segments, files.
     pub fn has_parts(&self) -> bool {
         !matches!(self, Content::Bulk | Content::File { .. } | Content::Rate { .. })
     }
 
-    /// Whether its programs ask and answer. Such turn Nagle's algorithm off.
+    /// Whether the application exchanges questions and answers. Such applications turn Nagle's algorithm off.
     pub fn is_dialogue(&self) -> bool {
         matches!(self, Content::Ping(_) | Content::Web(_) | Content::Video(_) | Content::Ftp(_))
     }
 }
 
-/// Sizes of flows.
+/// Distribution of flow sizes.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(tag = "distribution", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Size {
-    /// All alike.
+    /// Constant size.
     Constant {
-        /// Size.
+        /// The size.
         mean_bytes: u64,
     },
-    /// Exponentially distributed.
+    /// Exponential distribution.
     Exponential {
         /// Mean.
         mean_bytes: u64,
     },
-    /// The probability of more than x is (m/x)^shape, of more than m = mean (shape − 1)/shape it is 1.
+    /// Pareto distribution: a size exceeds x with probability (m/x)^shape, where m = mean (shape − 1)/shape is the
+    /// minimum.
     Pareto {
         /// Mean.
         mean_bytes: u64,
@@ -87,23 +88,24 @@ pub enum Size {
     },
 }
 
-/// Arrivals of flows.
+/// Distribution of flow arrivals.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(tag = "distribution", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Arrivals {
-    /// The times between are independent and exponentially distributed; so is that to the first.
+    /// Poisson process: the times between arrivals, and the time to the first, are independent and exponentially
+    /// distributed.
     Poisson {
         /// Mean number per second.
         rate_per_s: f64,
     },
-    /// The first at once, the others at equal distances.
+    /// The first flow arrives at the start, the others at equal intervals.
     Periodic {
         /// Number per second.
         rate_per_s: f64,
     },
-    /// All at the start.
+    /// All flows arrive at the start.
     AtOnce {
-        /// How many.
+        /// Number of flows.
         count: u32,
     },
 }

@@ -1,23 +1,23 @@
-//! Questions that one end of a connection asks and the other answers, each when it has heard it in full.
+//! Questions that one end of a connection asks. The other end answers each one when it has received all of it.
 
 use std::collections::VecDeque;
 
 /// The questions of one connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dialogue {
-    /// Whether the end that asks may write.
+    /// Whether the asking end may write.
     pub stands: bool,
-    /// Bytes of questions: asked, written, heard.
+    /// Question bytes asked; the next two count those written and those heard.
     asked: u64,
     pub written: u64,
     pub heard: u64,
-    /// End of each question that is not read in full yet, and the size of its answer.
+    /// End offset of each question not yet heard in full, and the size of its answer.
     unheard: VecDeque<(u64, u64)>,
-    /// End of each answer that is not read in full yet.
+    /// End offset of each answer not yet read in full.
     unread: VecDeque<u64>,
-    /// End of the last answer.
+    /// End offset of the last answer.
     answers_end: u64,
-    /// Answers read in full.
+    /// Number of answers read in full.
     pub answers: u64,
 }
 
@@ -33,7 +33,7 @@ impl Dialogue {
         if self.stands { self.asked - self.written } else { 0 }
     }
 
-    /// So much more was heard: how many bytes of answers are due.
+    /// Counts `bytes` more heard. Returns the number of answer bytes that are now due.
     pub fn hear(&mut self, bytes: u64) -> u64 {
         self.heard += bytes;
         let mut due = 0;
@@ -46,7 +46,7 @@ impl Dialogue {
         due
     }
 
-    /// Bytes of answers read in all.
+    /// Answer bytes read since the beginning: counts the answers that end within `bytes`.
     pub fn read_to(&mut self, bytes: u64) {
         while self.unread.front().is_some_and(|&end| end <= bytes) {
             self.unread.pop_front();
@@ -54,7 +54,7 @@ impl Dialogue {
         }
     }
 
-    /// End of the first answer that is not read in full yet.
+    /// End offset of the first answer not yet read in full, or `u64::MAX`.
     pub fn next_answer(&self) -> u64 {
         self.unread.front().copied().unwrap_or(u64::MAX)
     }

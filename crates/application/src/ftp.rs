@@ -1,28 +1,29 @@
-//! `ftp`: files one after another (RFC 959, RFC 2428). A control connection greets, logs in and stays; for each file the
-//! client asks for a port, opens a connection to it, and the server sends the file over that.
+//! `ftp`: files in sequence (RFC 959, RFC 2428). The control connection receives the greeting, logs in and stays open.
+//! For each file the client asks for a port and opens a data connection to it, over which the server sends the file.
 
 use crate::script::{Script, Todo};
 use crate::settings::Ftp as Settings;
 use crate::stream::Amount;
 
-/// The greeting and what comes before the first file: USER, PASS and TYPE, as an anonymous client has them; each with the
-/// length of its reply.
+/// Sizes of the greeting and of the commands before the first file (USER, PASS and TYPE, as an anonymous client sends
+/// them), each with the size of its reply.
 const LOGIN: [(u64, u64); 4] = [(0, 20), (16, 34), (15, 23), (8, 31)];
-/// EPSV and the reply with the port.
+/// Sizes of EPSV and of the reply that carries the port.
 const PASSIVE: (u64, u64) = (6, 48);
-/// RETR and the first reply.
+/// Sizes of RETR and of its first reply.
 const RETRIEVE: (u64, u64) = (20, 60);
 
 pub(crate) struct Ftp {
     of: Settings,
     control: Option<u32>,
     data: Option<u32>,
-    /// Replies on the control connection.
+    /// Number of replies read on the control connection.
     replies: u64,
-    /// When the present file was asked for.
+    /// When the current file was requested.
     file_ns: u64,
     files: u64,
-    /// The file or the reply that announces it has arrived; the next one is requested after both.
+    /// Whether one of the two has arrived: the file, or the reply that announces it. The next file is requested after
+    /// both.
     half: bool,
 }
 
@@ -81,7 +82,7 @@ impl Script for Ftp {
             match LOGIN.get(self.replies as usize) {
                 Some(&command) => self.say(command, todo),
                 None if self.replies == LOGIN.len() as u64 => self.next_file(now_ns, todo),
-                // Two replies a file: to EPSV, then to RETR.
+                // Each file has two replies: to EPSV, then to RETR.
                 None if (self.replies - LOGIN.len() as u64) % 2 == 1 => {
                     todo.open(Amount::Bytes(self.of.size_bytes));
                     self.say(RETRIEVE, todo);
@@ -99,7 +100,7 @@ impl Script for Ftp {
         }
     }
 
-    /// Without a file or its control connection there is nothing left to do.
+    /// If the control connection or a data connection ends early, there is nothing left to do.
     fn ended(&mut self, _now_ns: u64, transfer: u32, todo: &mut Todo) {
         if self.control == Some(transfer) || self.data == Some(transfer) {
             todo.finish();
@@ -130,7 +131,7 @@ mod tests {
         assert_eq!(hand.act(|todo| ftp.answered(150, 4, 6, todo)), []);
         assert_eq!(hand.act(|todo| ftp.completed(300, 5, todo)), [ask(4, 6, 48)]);
         assert_eq!(hand.act(|todo| ftp.ended(310, 5, todo)), []);
-        // A file so small that it is there before the reply.
+        // A small file arrives before the reply.
         assert_eq!(hand.act(|todo| ftp.answered(320, 4, 7, todo)), [data, ask(4, 20, 60)]);
         ftp.opened(5);
         assert_eq!(hand.act(|todo| ftp.completed(350, 5, todo)), []);

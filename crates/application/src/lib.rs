@@ -1,9 +1,9 @@
-//! What the hosts' applications do, without a clock and without I/O: when a connection is opened, how much is written to it,
-//! when it ends, and what is counted of it. The engines `sim`, `stack` and `linux` all drive this.
+//! The hosts' applications, without a clock and without I/O: when a connection is opened, how much is written to it,
+//! when it ends, and which measurements are taken. The engines `sim`, `stack` and `linux` all use this crate.
 //!
-//! Time is an argument. The driver reports what happened ([`Runtime::start`], [`Runtime::wake`], [`Runtime::hear`],
-//! [`Runtime::stop`]) and carries out what comes out ([`Runtime::next_action`]). The state of one connection's data is a
-//! [`Stream`], which stands in the driver's own record of the connection.
+//! Time is an argument. The driver reports events ([`Runtime::start`], [`Runtime::wake`], [`Runtime::hear`],
+//! [`Runtime::stop`]) and carries out the resulting actions ([`Runtime::next_action`]). A [`Stream`] holds the state of
+//! one connection's data; the driver stores it in its own record of the connection.
 
 mod action;
 pub mod arrivals;

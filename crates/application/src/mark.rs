@@ -1,20 +1,21 @@
-//! The counters of a subflow at one time, and what is kept of them.
+//! Snapshots of a subflow's counters, and the parts of them that are kept.
 
 use transport::Statistics;
 
-/// The counters of a subflow at one time.
+/// The counters of a subflow at a point in time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mark {
-    /// The data sender's.
+    /// The data sender's counters.
     pub sender: Statistics,
-    /// Stream bytes that this subflow delivered first.
+    /// Stream bytes that arrived first on this subflow.
     pub bytes_received: u64,
-    /// Integral of the congestion window, segments × ns, up to the time of the mark.
+    /// Integral of the congestion window (segments × ns) up to the time of the mark.
     pub cwnd_integral: f64,
 }
 
 impl Mark {
-    /// At `now_ns`, from the counters of both ends; an end that does not know the subflow yet counts nothing.
+    /// Takes a mark at `now_ns` from the counters of both ends. An end that does not know the subflow yet counts as
+    /// zero.
     pub fn at(now_ns: u64, sender: Option<Statistics>, receiver: Option<Statistics>) -> Mark {
         let sender = sender.unwrap_or_default();
         let extension_ns = now_ns.saturating_sub(sender.cwnd_integral_until_ns.max(sender.established_ns));
@@ -27,7 +28,7 @@ impl Mark {
     }
 }
 
-/// The part of a mark that summaries need, since there is one for each subflow.
+/// The part of a mark that summaries need. It is small because each subflow has one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Warm {
     pub(crate) rtt_sum_ns: u128,
@@ -43,32 +44,32 @@ impl From<&Mark> for Warm {
     }
 }
 
-/// Earlier counters of a subflow.
+/// Earlier counters of a subflow that are kept for later differences.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kept {
-    /// Its counters at the end of the warm-up; zeros if it was opened later.
+    /// Counters at the end of the warm-up; zeros if the subflow was opened later.
     pub warm: Warm,
-    /// Integral of its window when its transfer became complete.
+    /// Integral of the congestion window at the completion of the transfer.
     pub completed_cwnd: Option<f64>,
-    /// Bytes that had arrived by it at the last sample.
+    /// Bytes that had arrived on the subflow at the last sample.
     sampled_bytes: u64,
 }
 
 impl Kept {
-    /// Bytes that arrived by the subflow since the last sample, and takes this as the last.
+    /// Returns the bytes that arrived on the subflow since the last sample, and makes `mark` the last sample.
     pub fn sample(&mut self, mark: &Mark) -> u64 {
         mark.bytes_received - std::mem::replace(&mut self.sampled_bytes, mark.bytes_received)
     }
 }
 
-/// The present state of one subflow, or of several together.
+/// The current state of one subflow, or the sum over several.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Present {
-    /// Sum of the windows.
+    /// Sum of the congestion windows.
     pub cwnd_segments: f64,
-    /// Sum of what is in flight.
+    /// Sum of the segments in flight.
     pub in_flight_segments: u32,
-    /// Sum over those that have a smoothed RTT, and how many they are.
+    /// Sum of the smoothed RTTs of the subflows that have one; `measured` is the number of these subflows.
     srtt_ns: u64,
     measured: u64,
 }
@@ -82,7 +83,7 @@ impl Present {
         self.measured += u64::from(mark.sender.srtt_ns > 0);
     }
 
-    /// The mean of their smoothed RTTs in seconds; not a number without one.
+    /// Mean of the smoothed RTTs in seconds; NaN if no subflow has one.
     pub fn srtt_s(&self) -> f64 {
         if self.measured == 0 { f64::NAN } else { self.srtt_ns as f64 / self.measured as f64 / 1e9 }
     }

@@ -1,4 +1,4 @@
-//! Rows of the outcome of a run, which are the same whichever engine ran it.
+//! Rows of a run's outcome, the same for every engine.
 
 use serde::Serialize;
 
@@ -11,140 +11,141 @@ pub struct Connection {
     pub kind: usize,
     /// 0 to count − 1.
     pub index: u32,
-    /// When it started.
+    /// Start time.
     pub start_s: f64,
     /// In-order application bytes per second received after warm-up, while the connection was active.
     pub goodput_bps: Option<f64>,
     /// In-order application bytes received from start to end.
     pub bytes_delivered: u64,
-    /// From start to the arrival of the last byte; absent while there is more to come.
+    /// Time from the start to the arrival of the last byte; absent while data is outstanding.
     pub completion_s: Option<f64>,
-    /// From start to the acknowledgment of the last byte at the sender (the last DATA_ACK); absent while there is more to
-    /// come, where the sender does not tell, and for `requests` and `flows`.
+    /// Time from the start to the acknowledgment of the last byte at the sender (the last DATA_ACK); absent while data
+    /// is outstanding, if the sender does not report it, and for `requests` and `flows`.
     pub sender_completion_s: Option<f64>,
-    /// From start until the sender could write; absent for `requests` and `flows`.
+    /// Time from the start until the sender could write; absent for `requests` and `flows`.
     pub establishment_s: Option<f64>,
-    /// The longest time in which nothing arrived in order, from the first byte to the last or, without one, the end of the
-    /// run; absent for `requests` and `flows`.
+    /// Longest time without in-order data, from the first byte to the last, or to the end of the run if the transfer is
+    /// not complete; absent for `requests` and `flows`.
     pub longest_silence_s: Option<f64>,
-    /// From the first end of one of its paths to the first data sent again on another; absent where no path ended, nothing
-    /// was sent again or the sender does not tell, and for `requests` and `flows`.
+    /// Time from the first end of one of the connection's paths to the first reinjection on another path; absent if no
+    /// path ended, if nothing was reinjected, if the sender does not report it, and for `requests` and `flows`.
     pub notice_s: Option<f64>,
-    /// Mean over bytes of the time between a byte's arrival and its in-order delivery; absent where the receiver does not
-    /// tell.
+    /// Mean over bytes of the time between a byte's arrival and its in-order delivery; absent if the receiver does not
+    /// report it.
     pub out_of_order_delay_mean_s: Option<f64>,
-    /// Its 95th percentile.
+    /// 95th percentile of that time.
     pub out_of_order_delay_p95_s: Option<f64>,
     /// Whether MPTCP fell back to TCP.
     pub fallback: bool,
-    /// Whether its stream has come to its end or it has failed; of `requests` and `flows`, all those that are there.
+    /// Whether the stream has ended or failed; for `requests` and `flows`, whether all present streams have.
     pub ended: bool,
-    /// Of applications with parts (requests, flows, pings, pages, segments of a video, files by FTP): those begun after the
-    /// warm-up.
+    /// For applications with parts (requests, flows, pings, pages, video segments, FTP files): the parts that began
+    /// after the warm-up.
     pub transfers: Option<Transfers>,
-    /// Of `video`: how it was to watch.
+    /// For `video`: the quality of the playback.
     pub playback: Option<Playback>,
-    /// Subflows in the order they were opened; of applications that open several connections one for each path, with all
-    /// that crossed it.
+    /// Subflows in the order in which they were opened. Applications that open several connections have one entry per
+    /// path, which sums all their subflows over it.
     pub subflows: Vec<Subflow>,
-    /// Why it ended before its time, where the operating system says so.
+    /// Why the connection ended early, if the operating system reports it.
     pub failure: Option<String>,
 }
 
-/// How a video was to watch, from the first request to its end or, if it came first, that of the run.
+/// Playback of a video, from the first request to the end of the video or of the run, whichever comes first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Playback {
-    /// From the start to the first picture; absent if there was none.
+    /// Time from the start to the first picture; absent if there was none.
     pub startup_s: Option<f64>,
-    /// Number of stalls after that.
+    /// Number of stalls after the first picture.
     pub stalls: u64,
-    /// Total duration.
+    /// Total duration of the stalls.
     pub stalled_s: f64,
-    /// Mean bit rate of the segments that arrived.
+    /// Mean bit rate of the segments received.
     pub bitrate_mean_bps: Option<f64>,
-    /// How often a segment had another bit rate than the one before.
+    /// Number of segments with a bit rate different from the previous one's.
     pub switches: u64,
 }
 
-/// Parts of an application; the columns, of equal length and ordered by completion, are those that became complete.
+/// Parts of an application. The columns list the completed parts, have equal length and are ordered by completion.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Transfers {
-    /// Number begun.
+    /// Number of parts begun.
     pub begun: u64,
-    /// When each began.
+    /// Start time of each part.
     pub start_s: Vec<f64>,
-    /// Its size.
+    /// Size of each part.
     pub size_bytes: Vec<u64>,
-    /// From its start to the arrival of its last byte. A request or flow starts when its connection is opened.
+    /// Time from the part's start to the arrival of its last byte. A request or flow starts when its connection is
+    /// opened.
     pub completion_s: Vec<f64>,
-    /// From its start to the acknowledgment of its last byte at the sender; absent if that did not arrive or is not
-    /// reported.
+    /// Time from the part's start to the acknowledgment of its last byte at the sender; absent if that did not arrive
+    /// or is not reported.
     pub sender_completion_s: Vec<Option<f64>>,
-    /// Its subflows in the order they were opened.
+    /// The part's subflows in the order in which they were opened.
     pub subflows: Vec<Vec<SubflowShare>>,
 }
 
-/// What one subflow did for one transfer, warm-up or not.
+/// What one subflow carried of one transfer, including during the warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SubflowShare {
     /// Index into the scenario's paths.
     pub path: usize,
-    /// New application bytes that arrived by it.
+    /// New application bytes that arrived on the subflow.
     pub bytes: u64,
-    /// Data segments sent, retransmissions counted.
+    /// Data segments sent, including retransmissions.
     pub segments: u64,
-    /// Times of its retransmission timeouts since the run began; absent if the sender does not report them.
+    /// Times of its retransmission timeouts since the start of the run; absent if the sender does not report them.
     pub timeout_times_s: Option<Vec<f64>>,
 }
 
-/// One subflow. Counters are of the data sender; rates and losses leave out the warm-up. Of a kernel's receiver, bytes are
-/// those that arrived in order on the subflow, also when they had arrived by another.
+/// One subflow. Counters are the data sender's; rates and losses exclude the warm-up. For a kernel's receiver, bytes
+/// are those that arrived in order on the subflow, even if another subflow had delivered them before.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Subflow {
     /// Index into the scenario's paths.
     pub path: usize,
-    /// New application bytes per second that arrived by this subflow.
+    /// New application bytes per second that arrived on this subflow.
     pub goodput_bps: Option<f64>,
-    /// Its part of the connection's bytes, in [0, 1].
+    /// The subflow's share of the connection's bytes, in [0, 1].
     pub share: Option<f64>,
-    /// Data segments sent, retransmissions counted.
+    /// Data segments sent, including retransmissions.
     pub segments_sent: u64,
     /// Retransmissions on the subflow.
     pub retransmissions: u64,
     /// Retransmission timeouts; absent if the sender does not report them.
     pub timeouts: Option<u64>,
-    /// Time of each since the run began; absent if the sender does not report them.
+    /// Time of each timeout since the start of the run; absent if the sender does not report them.
     pub timeout_times_s: Option<Vec<f64>>,
-    /// Segments that carried data sent before on another subflow; absent if the sender does not report them.
+    /// Segments that carried data already sent on another subflow; absent if the sender does not report them.
     pub reinjections: Option<u64>,
-    /// Data segments lost in the network over data segments sent.
+    /// Data segments lost in the network divided by data segments sent.
     pub loss_rate: Option<f64>,
     /// Mean of the RTT samples.
     pub rtt_mean_s: Option<f64>,
     /// Time-weighted mean of the congestion window.
     pub cwnd_mean_segments: Option<f64>,
-    /// What the connection's bytes waited, after they had arrived, for data that this subflow brought as new; mean over all
-    /// bytes of the connection. With the next three, and over all subflows, they are its out-of-order delay. Absent where it
-    /// is not told.
+    /// Time that the connection's bytes waited, after their arrival, for data that this subflow sent for the first
+    /// time; mean over all bytes of the connection. This and the next three, summed over all subflows, give the
+    /// connection's out-of-order delay. Absent if not reported.
     pub waited_first_s: Option<f64>,
-    /// For retransmitted data.
+    /// Time waited for retransmitted data.
     pub waited_retransmission_s: Option<f64>,
-    /// For data retransmitted after a timeout.
+    /// Time waited for data retransmitted after a timeout.
     pub waited_timeout_s: Option<f64>,
-    /// For data that it delivered and that another subflow had sent before.
+    /// Time waited for data that this subflow delivered after another subflow had sent it before.
     pub waited_reinjection_s: Option<f64>,
 }
 
-/// Samples of subflows as columns of equal length.
+/// Samples of subflows, as columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SubflowSamples {
-    /// End of the interval.
+    /// End of the sampling interval.
     pub time_s: Vec<f64>,
     /// Index into the outcome's connections.
     pub connection: Vec<u32>,
-    /// Index into its subflows.
+    /// Index into the connection's subflows.
     pub subflow: Vec<u32>,
-    /// New application bytes that arrived by this subflow, per second of the interval.
+    /// New application bytes that arrived on this subflow, per second of the interval.
     pub goodput_bps: Vec<f64>,
     /// Congestion window in segments.
     pub cwnd_segments: Vec<f64>,
@@ -152,12 +153,12 @@ pub struct SubflowSamples {
     pub srtt_s: Vec<f64>,
     /// Segments in flight.
     pub in_flight_segments: Vec<u32>,
-    /// Values shown by congestion controls, by name; NaN for subflows of other controls.
+    /// Values that congestion controls report, by name; NaN for subflows with other congestion controls.
     pub own: Vec<(String, Vec<f64>)>,
 }
 
 impl SubflowSamples {
-    /// With a column for each of these names of congestion controls' own numbers; several may have one name.
+    /// Creates a table with one column for each distinct name in `names`, the values that congestion controls report.
     #[must_use]
     pub fn with_columns<'a>(names: impl IntoIterator<Item = &'a String>) -> Self {
         let mut own: Vec<(String, Vec<f64>)> = Vec::new();
@@ -169,7 +170,7 @@ impl SubflowSamples {
         SubflowSamples { own, ..SubflowSamples::default() }
     }
 
-    /// Fills in what the congestion control of the last sample shows of itself, in columns of these names.
+    /// Fills in the values that the congestion control of the last sample reports, in the columns `names`.
     pub fn show(&mut self, names: &[String], write: impl FnOnce(&mut [f64])) {
         if names.is_empty() {
             return;
@@ -182,7 +183,7 @@ impl SubflowSamples {
         }
     }
 
-    /// Adds the sample of an interval of `sample_ns` that ends at `now_ns`, in which `bytes` arrived.
+    /// Adds the sample of the interval of length `sample_ns` that ends at `now_ns`, in which `bytes` arrived.
     pub fn push(&mut self, now_ns: u64, sample_ns: u64, [connection, subflow]: [usize; 2], bytes: u64, now: &Present) {
         self.time_s.push(now_ns as f64 / 1e9);
         self.connection.push(connection as u32);

@@ -1,5 +1,5 @@
-//! `ping`: a small message at every interval, which the server sends back. All go over one connection, whether the ones
-//! before were answered or not, so that a slow answer hides none.
+//! `ping`: at each interval the client sends a small message, which the server echoes. All messages use one connection
+//! and leave on time whether or not earlier ones were answered, so that a slow answer delays no later message.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ pub(crate) struct Ping {
     transfer: u32,
     /// When the next message is due.
     due_ns: u64,
-    /// Due times of unanswered messages, and the number sent.
+    /// Due times of the unanswered messages.
     waiting: VecDeque<u64>,
     answered: u64,
 }
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(hand.act(|todo| ping.stands(25, 3, todo)), [ask(3, 64, 64), wake(125)]);
         assert_eq!(hand.act(|todo| ping.wake(todo)), [ask(3, 64, 64), wake(225)]);
         assert_eq!(hand.act(|todo| ping.wake(todo)), [ask(3, 64, 64), wake(325)]);
-        // The first two come together after a silence, the third on time.
+        // The first two answers arrive together after a silence, the third on time.
         assert_eq!(hand.act(|todo| ping.answered(230, 3, 2, todo)), []);
         hand.act(|todo| ping.answered(245, 3, 3, todo));
         assert_eq!(hand.parts.begun, 3);

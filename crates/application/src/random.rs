@@ -1,37 +1,37 @@
-//! Random numbers: every component that draws has a generator of its own, derived from the scenario's seed and the
-//! component's name. So a component that is added, or that draws more, changes no other's draws.
+//! Random numbers. Each component that draws has its own generator, derived from the scenario's seed and the
+//! component's name. A component that is added, or that draws more, therefore does not change the draws of any other.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use sha2::{Digest, Sha256};
 
-/// The generator of the component called `name`, for example `link/wifi/down`: its state is SHA-256 of the seed
-/// (eight bytes, least significant first) followed by the name. Seed 0 is a seed like any other.
+/// The generator of the component called `name`, for example `link/wifi/down`. Its state is the SHA-256 hash of the
+/// seed (eight bytes, little-endian) followed by the name. Seed 0 is not special.
 pub fn generator(seed: u64, name: &str) -> Xoshiro256PlusPlus {
     let state = Sha256::new().chain_update(seed.to_le_bytes()).chain_update(name.as_bytes()).finalize();
     Xoshiro256PlusPlus::from_seed(state.into())
 }
 
-/// A time drawn uniformly from `[range_ns[0], range_ns[1]]`, both ends included. Multiplying a 64-bit draw by the
-/// range's length and keeping the upper word is uneven by less than length / 2^64.
+/// Draws a time uniformly from `[range_ns[0], range_ns[1]]`, both ends included. The range's length times a 64-bit draw
+/// is computed and its upper word kept, which biases the result by less than length / 2^64.
 pub fn uniform_ns(generator: &mut Xoshiro256PlusPlus, range_ns: [u64; 2]) -> u64 {
     let count = u128::from(range_ns[1] - range_ns[0]) + 1;
     range_ns[0] + ((u128::from(generator.next_u64()) * count) >> 64) as u64
 }
 
-/// An exponentially distributed number of mean 1, by inversion of a uniform draw of 53 bits.
+/// Draws from the exponential distribution with mean 1, by inversion of a uniform 53-bit draw.
 pub fn exponential(generator: &mut Xoshiro256PlusPlus) -> f64 {
-    // From (0, 1]: the logarithm of 0 is none.
+    // The draw is from (0, 1] because ln 0 is not finite.
     let uniform = ((generator.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
     -ln(uniform)
 }
 
-/// The natural logarithm, to the last bit the same on every machine, which the platform's is not.
+/// The natural logarithm, with the same bits on every machine; the platform's may differ.
 pub fn ln(x: f64) -> f64 {
     libm::log(x)
 }
 
-/// As [`ln`]: e to the power x.
+/// e to the power x, with the same bits on every machine (see [`ln`]).
 pub fn exp(x: f64) -> f64 {
     libm::exp(x)
 }
@@ -52,8 +52,8 @@ mod tests {
         assert_eq!(generator(0, ""), Xoshiro256PlusPlus::from_seed(state));
     }
 
-    /// Numbers for which libraries differ: the first column is what FreeBSD's algorithm gives, worked out by a program
-    /// of its own; glibc 2.36 has one more or one less in the last place.
+    /// Arguments for which libraries differ. The expected values are those of FreeBSD's algorithm, computed by a
+    /// separate program; glibc 2.36 differs by one unit in the last place.
     #[test]
     fn logarithms_and_powers_are_the_same_on_every_machine() {
         for (x, ln) in [
@@ -87,10 +87,10 @@ mod tests {
         for _ in 0..50_000 {
             counts[(uniform_ns(&mut generator, [10, 14]) - 10) as usize] += 1;
         }
-        // Binomial(50000, 1/5): standard deviation 89; five of them.
+        // Binomial(50000, 1/5) has a standard deviation of 89; the bound is five of them.
         assert!(counts.iter().all(|&count| (count as i32 - 10_000).abs() < 447), "{counts:?}");
         assert_eq!(uniform_ns(&mut generator, [7, 7]), 7);
-        // The whole range of the type does not overflow.
+        // The full range of the type does not overflow.
         uniform_ns(&mut generator, [0, u64::MAX]);
     }
 }

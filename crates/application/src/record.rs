@@ -1,4 +1,4 @@
-//! What an application has come to: the sum over its transfers.
+//! The results of an application, summed over its transfers.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,44 +10,44 @@ use crate::outcome::{Connection, SubflowShare, Transfers};
 use crate::stream::Stream;
 use crate::tally::{Tally, Window};
 
-/// A transfer that was taken in: when it began, its size, how long it took.
+/// Identifies a transfer: its start time, size and completion time.
 type Key = (u64, u64, u64);
-/// What is known of it then: how long the sender took, and its subflows.
+/// Further results of a transfer: the sender's completion time, and its subflows.
 type Details = (Option<f64>, Vec<SubflowShare>);
 
-/// Of columns of a transfer.
+/// The key of a transfer, from its columns.
 fn key(start_s: f64, size_bytes: u64, completion_s: f64) -> Key {
     (start_s.to_bits(), size_bytes, completion_s.to_bits())
 }
 
-/// Sums over transfers that were taken in.
+/// Sums over the transfers added so far.
 #[derive(Clone, Debug)]
 pub struct Record<F> {
-    /// Of an application that repeats: by path, in the order of first use; else by subflow.
+    /// Tallies by path in order of first use if the application repeats, else by subflow.
     pub tallies: Vec<Tally<F>>,
-    /// Bytes read: in all, and before the end of the warm-up.
+    /// Total bytes read; `warm_bytes` are those read before the end of the warm-up.
     pub bytes_read: u64,
     warm_bytes: u64,
-    /// How long bytes waited for the ones before them.
+    /// Distribution of the time that bytes waited for earlier ones.
     delays: DelayHistogram,
     /// When the last byte was read.
     pub last_read_ns: u64,
-    /// Whether one had fallen back to TCP.
+    /// Whether any transfer fell back to TCP.
     pub fallback: bool,
-    /// Of an application with parts: those begun after the warm-up.
+    /// For an application with parts: the parts that began after the warm-up.
     pub done: Transfers,
-    /// For the completed ones, in the order in which they were added, not that of completion.
+    /// Details of the completed transfers, in the order of addition, which differs from the order of completion.
     details: Vec<(Key, Details)>,
-    /// Why the first that failed did.
+    /// Why the first failed transfer failed.
     pub failure: Option<String>,
-    /// Of an application that repeats, by path: bytes at the last sample.
+    /// For an application that repeats: bytes per path at the last sample.
     sampled: Vec<u64>,
     repeats: bool,
     has_parts: bool,
 }
 
 impl<F: Clone> Record<F> {
-    /// Nothing yet.
+    /// An empty record.
     pub fn new(start_ns: u64, content: &Content) -> Record<F> {
         Record {
             tallies: Vec::new(),
@@ -65,8 +65,8 @@ impl<F: Clone> Record<F> {
         }
     }
 
-    /// Adds the counts of a transfer, subflow by subflow; `receiver` knows how long bytes waited and whether it fell
-    /// back.
+    /// Adds the counts of a transfer, one tally per subflow. `receiver` holds the distribution of waiting times and
+    /// whether the connection fell back.
     pub fn add(&mut self, stream: &Stream, tallies: Vec<Tally<F>>, receiver: Option<(&DelayHistogram, bool)>) {
         if let (true, Some(done_ns)) = (self.repeats, stream.completion_ns) {
             let since_s = |at_ns: u64| (at_ns - stream.start_ns) as f64 / 1e9;
@@ -99,15 +99,15 @@ impl<F: Clone> Record<F> {
         })
     }
 
-    /// All counts so far belong to the warm-up.
+    /// Ends the warm-up: all counts so far belong to it.
     pub fn warm_up_ends(&mut self) {
         self.warm_bytes = self.bytes_read;
         self.tallies.iter_mut().for_each(Tally::warm_up_ends);
     }
 
-    /// A sample of an application that repeats, path by path: bytes that arrived since the last one, and the present of
-    /// what is there. `standing`: the subflows of its transfers that were not taken in, each with its path and whether the
-    /// transfer is complete; the windows of those do not count.
+    /// Samples an application that repeats. Returns for each path the bytes that arrived since the last sample and the
+    /// current state. `standing` lists the subflows of transfers that are not added yet, each with its path and whether
+    /// the transfer is complete; the congestion windows of complete transfers do not count.
     pub fn sample_paths(&mut self, standing: impl Iterator<Item = (u32, Mark, bool)>) -> Vec<(u64, Present)> {
         let mut bytes: Vec<u64> = self.tallies.iter().map(|tally| tally.all_bytes).collect();
         let mut present = vec![Present::default(); bytes.len()];
@@ -126,8 +126,8 @@ impl<F: Clone> Record<F> {
         since.zip(present).collect()
     }
 
-    /// The transfers, when all were taken in. Of two that began and ended together and are of one size each has the details of
-    /// one of them.
+    /// The transfers, once all of them were added. Transfers with equal start, size and completion time get their
+    /// details in arbitrary order.
     fn transfers(&mut self) -> Transfers {
         let mut known: BTreeMap<Key, VecDeque<Details>> = BTreeMap::new();
         for (key, details) in self.details.drain(..) {
@@ -145,7 +145,7 @@ impl<F: Clone> Record<F> {
         done
     }
 
-    /// The row of the outcome, when all transfers were taken in. `counted` as for [`Tally::row`].
+    /// The row of the outcome, once all transfers were added. `counted` is as for [`Tally::row`].
     pub fn row(
         mut self,
         (kind, index): (u32, u32),

@@ -1,4 +1,4 @@
-//! All applications of a run, and the actions that they ask for.
+//! All applications of a run, and the actions they ask for.
 
 use std::collections::VecDeque;
 
@@ -18,17 +18,17 @@ use crate::web::Web;
 /// A kind of connection: `count` equal applications.
 #[derive(Clone, Debug)]
 pub struct Kind<'a> {
-    /// Its name in the scenario, from which its random numbers come.
+    /// Name in the scenario, from which the random numbers are derived.
     pub name: &'a str,
-    /// How many.
+    /// Number of applications.
     pub count: u32,
-    /// What each sends.
+    /// What each application transfers.
     pub content: Content,
-    /// The end that writes.
+    /// The end that writes data.
     pub sender: usize,
-    /// Start, drawn uniformly from this range for each.
+    /// Range from which each application's start time is drawn uniformly.
     pub start_ns: [u64; 2],
-    /// When each stops.
+    /// When each application stops.
     pub stop_ns: Option<u64>,
 }
 
@@ -38,25 +38,25 @@ pub struct Application<F> {
     pub kind: u32,
     /// 0 to count − 1.
     pub index: u32,
-    /// When it starts.
+    /// Start time.
     pub start_ns: u64,
-    /// When it stops, if it does.
+    /// Stop time, if there is one.
     pub stop_ns: Option<u64>,
-    /// What it sends.
+    /// What the application transfers.
     pub content: Content,
-    /// The end that writes.
+    /// The end that writes data.
     pub sender: usize,
-    /// Whether it has stopped.
+    /// Whether the application has stopped.
     pub stopped: bool,
-    /// Its transfers, in the order of opening. Those of an application that repeats leave when they are over.
+    /// Current transfers in the order of opening. An application that repeats removes its transfers when they are over.
     pub transfers: Vec<u32>,
-    /// Sums over the transfers that left.
+    /// Sums over the transfers that were removed.
     pub record: Record<F>,
-    /// When flows arrive and how large they are.
+    /// Generator of flow arrival times and sizes.
     arrivals: Option<Box<ArrivalProcess>>,
     /// The script of an application that asks and answers.
     script: Option<Box<dyn Script>>,
-    /// Of `rate`: when its first step was offered, and how many since.
+    /// For `rate`: when the first step was offered, and the number offered since.
     steps: (u64, u64),
 }
 
@@ -90,7 +90,7 @@ impl<F: Clone> Application<F> {
         }
     }
 
-    /// Amount of its first or only transfer; a flow's size is drawn when it arrives.
+    /// Amount of the first or only transfer. A flow's size is drawn when it arrives.
     fn amount(&self) -> Amount {
         match self.content {
             Content::Bulk => Amount::Endless,
@@ -101,7 +101,8 @@ impl<F: Clone> Application<F> {
         }
     }
 
-    /// When the next step of a rate is due, `bytes` each: a step is offered when the rate has made up for all before.
+    /// When the next step of `bytes` is due at the configured rate: when the rate allows all bytes up to and including
+    /// the previous step.
     fn next_step_ns(&self, bytes: u64) -> u64 {
         let Content::Rate { rate_bps } = self.content else { return u64::MAX };
         let (first_ns, steps) = self.steps;
@@ -110,7 +111,7 @@ impl<F: Clone> Application<F> {
         u64::try_from(u128::from(first_ns) + after_ns).unwrap_or(u64::MAX)
     }
 
-    /// When the last byte arrived, if there is nothing more to come. `stream` finds a transfer's.
+    /// When the last byte arrived, if no more data is to come. `stream` returns the stream of a transfer.
     pub fn completion_ns<'s>(&self, stream: impl Fn(u32) -> &'s Stream) -> Option<u64> {
         let own = || self.transfers.iter().map(|&transfer| stream(transfer));
         if !self.content.repeats() {
@@ -120,8 +121,8 @@ impl<F: Clone> Application<F> {
         over.then(|| own().map(|stream| stream.last_read_ns).fold(self.record.last_read_ns, u64::max))
     }
 
-    /// The row of the outcome at the end of the run. `record` is its own with all transfers taken in; `counted` as for
-    /// [`crate::Tally::row`].
+    /// The row of the outcome at the end of the run. `record` is the application's own with all transfers added;
+    /// `counted` is as for [`crate::Tally::row`].
     pub fn row<'s>(
         &self,
         record: Record<F>,
@@ -161,14 +162,14 @@ fn script(content: &Content, start_ns: u64) -> Option<Box<dyn Script>> {
 
 /// All applications of a run.
 pub struct Runtime<F> {
-    /// In the scenario's order, `count` of each kind.
+    /// Applications in the scenario's order, `count` of each kind.
     pub applications: Vec<Application<F>>,
     warmup_ns: u64,
     actions: VecDeque<Action>,
 }
 
 impl<F: Clone> Runtime<F> {
-    /// Nothing has started yet. The same seed gives the same starts, arrivals and sizes in every engine.
+    /// Creates the applications; none has started. A seed gives the same starts, arrivals and sizes in every engine.
     pub fn new<'k>(seed: u64, warmup_ns: u64, kinds: impl Iterator<Item = Kind<'k>>) -> Runtime<F> {
         let kinds = (0..).zip(kinds);
         let all = kinds.flat_map(|(kind, of)| (0..of.count).map(move |index| Application::new(seed, kind, index, &of)));
@@ -200,8 +201,8 @@ impl<F: Clone> Runtime<F> {
         }
     }
 
-    /// Wakes an application at the time it asked for: a flow arrives, or a step of a rate is due. `stream` finds a
-    /// transfer's.
+    /// Wakes an application at the time it asked for: a flow arrives, or a step of a rate is due. `stream` returns the
+    /// stream of a transfer.
     pub fn wake<'s>(&mut self, number: u32, stream: impl FnOnce(u32) -> Option<&'s Stream>) {
         let application = &mut self.applications[number as usize];
         if application.stopped {
@@ -220,13 +221,13 @@ impl<F: Clone> Runtime<F> {
         if let Some(stream) = stream(transfer).filter(|stream| stream.is_writing()) {
             application.steps.1 += 1;
             let at_ns = application.next_step_ns(stream.step_bytes);
-            // The order matters where events of one time are taken in the order of their making.
+            // The order matters to drivers that handle simultaneous events in the order of their creation.
             self.actions.push_back(Action::Wake { application: number, at_ns });
             self.actions.push_back(Action::Write { transfer });
         }
     }
 
-    /// The driver has opened a connection for an application.
+    /// Reports that the driver has opened a connection for an application.
     pub fn opened(&mut self, now_ns: u64, number: u32, transfer: u32) {
         let application = &mut self.applications[number as usize];
         application.transfers.push(transfer);
@@ -236,7 +237,7 @@ impl<F: Clone> Runtime<F> {
         }
     }
 
-    /// Lets an application that asks and answers act, unless it has stopped.
+    /// Runs an application's script, unless the application has stopped.
     fn act(&mut self, number: u32, what: impl FnOnce(&mut dyn Script, &mut Todo)) {
         let application = &mut self.applications[number as usize];
         let Some(script) = application.script.as_mut().filter(|_| !application.stopped) else { return };
@@ -248,7 +249,7 @@ impl<F: Clone> Runtime<F> {
         }
     }
 
-    /// Tells an application that asks and answers what happened.
+    /// Reports an event to an application's script.
     fn tell(&mut self, now_ns: u64, number: u32, (transfer, stream): (u32, &Stream), news: News) {
         self.act(number, |script, todo| {
             if news.has(News::ESTABLISHED) {
@@ -266,7 +267,7 @@ impl<F: Clone> Runtime<F> {
         });
     }
 
-    /// Stops an application: it opens nothing more, and all but flows stop writing.
+    /// Stops an application: it opens no more connections and, unless it sends flows, stops writing.
     pub fn stop(&mut self, number: u32) {
         let application = &mut self.applications[number as usize];
         application.stopped = true;
@@ -289,7 +290,7 @@ impl<F: Clone> Runtime<F> {
             }
         }
         if let (true, Some(at_ns)) = (news.has(News::COMPLETED), stream.completion_ns) {
-            // Transfers that were cut off are not counted, whenever their last byte arrived.
+            // Transfers that were cut off do not count, even if their last byte arrived.
             let cut_off = application.stopped && matches!(application.content, Content::Requests { .. });
             if application.content.repeats() && !cut_off && stream.start_ns >= self.warmup_ns {
                 let done = &mut application.record.done;
@@ -304,7 +305,7 @@ impl<F: Clone> Runtime<F> {
         }
     }
 
-    /// All that has left so far left during the warm-up.
+    /// Ends the warm-up: the transfers removed so far belong to it.
     pub fn warm_up_ends(&mut self) {
         self.applications.iter_mut().for_each(|application| application.record.warm_up_ends());
     }
@@ -341,7 +342,7 @@ mod tests {
 
     #[test]
     fn steps_keep_to_the_rate_without_drift() {
-        // 1000 bytes at 3 Mbit/s: 2 666 666⅔ ns each, rounded up; the third is due at 8 ms sharp.
+        // 1000 bytes at 3 Mbit/s take 2 666 666⅔ ns, rounded up; the third step is due at exactly 8 ms.
         let mut runtime = runtime(Content::Rate { rate_bps: 3_000_000 });
         runtime.start(0);
         assert_eq!(actions(&mut runtime), [Action::Open { application: 0, amount: Amount::Steps }]);
@@ -360,7 +361,7 @@ mod tests {
         }
         assert_eq!(due_ns, [2_666_667, 5_333_334, 8_000_000, 10_666_667, 13_333_334]);
         assert_eq!(actions(&mut runtime)[1], Action::Write { transfer: 9 });
-        // Nothing more once it has stopped.
+        // Nothing is written after the stop.
         runtime.stop(0);
         runtime.wake(0, |_| Some(&stream));
         assert_eq!(actions(&mut runtime), [Action::Stop { transfer: 9 }]);
@@ -392,10 +393,10 @@ mod tests {
             runtime.hear(now_ns + 30, 0, (0, &stream), news);
             assert_eq!(actions(&mut runtime), [open]);
         }
-        // One was begun before the end of the warm-up.
+        // One request began before the end of the warm-up.
         let done = &runtime.applications[0].record.done;
         assert_eq!((done.begun, &done.size_bytes, &done.completion_s), (1, &vec![10], &vec![20e-9]));
-        // What is cut off is not counted, and nothing follows.
+        // A request that is cut off does not count, and no other follows.
         runtime.applications[0].transfers = vec![3];
         runtime.stop(0);
         assert_eq!(actions(&mut runtime), [Action::Stop { transfer: 3 }]);
@@ -405,7 +406,7 @@ mod tests {
         let news = cut.take_news();
         runtime.hear(220, 0, (3, &cut), news);
         assert_eq!((actions(&mut runtime), runtime.applications[0].record.done.start_s.len()), (vec![], 1));
-        // Nor after a stop that came before the start.
+        // Nor does one follow if the stop came before the start.
         runtime.start(0);
         assert_eq!(actions(&mut runtime), []);
     }
@@ -427,7 +428,7 @@ mod tests {
         runtime.stop(0);
         runtime.wake(0, |_| None);
         assert_eq!(actions(&mut runtime), []);
-        // Complete when the last of them has ended.
+        // The application is complete when its last flow has ended.
         let mut stream = stands(5, Amount::Bytes(7), 7);
         assert_eq!(runtime.applications[0].completion_ns(|_| &stream), None);
         stream.read(70, 7);

@@ -1,5 +1,5 @@
-//! What an application does that asks and answers over its connections: the part of [`crate::Runtime`] that differs
-//! from one to the other.
+//! The behaviour of applications that exchange questions and answers: the part of [`crate::Runtime`] that differs
+//! between them.
 
 use std::collections::VecDeque;
 
@@ -7,15 +7,15 @@ use crate::action::Action;
 use crate::outcome::{Playback, Transfers};
 use crate::stream::Amount;
 
-/// Hears what happens to an application and says what is to be done. Transfers are called by their numbers.
+/// Receives an application's events and responds with actions. Transfers are named by their numbers.
 pub(crate) trait Script: Send {
-    /// It starts.
+    /// The application starts.
     fn start(&mut self, now_ns: u64, todo: &mut Todo);
-    /// The last wake-up time it asked for.
+    /// The wake-up time that was asked for last has come.
     fn wake(&mut self, todo: &mut Todo);
-    /// A connection that it asked for is open, in the order of asking.
+    /// A connection that the script asked for is open. Connections open in the order in which they were asked for.
     fn opened(&mut self, transfer: u32);
-    /// Who writes first may write.
+    /// The end that writes first may write.
     fn stands(&mut self, now_ns: u64, transfer: u32, todo: &mut Todo);
     /// The number of answers read on a transfer has reached this count.
     fn answered(&mut self, now_ns: u64, transfer: u32, answers: u64, todo: &mut Todo);
@@ -23,13 +23,13 @@ pub(crate) trait Script: Send {
     fn completed(&mut self, _at_ns: u64, _transfer: u32, _todo: &mut Todo) {}
     /// A transfer has ended or failed.
     fn ended(&mut self, _now_ns: u64, _transfer: u32, _todo: &mut Todo) {}
-    /// Playback of a video until then.
+    /// Playback statistics of a video until `until_ns`.
     fn playback(&self, _until_ns: u64) -> Option<Playback> {
         None
     }
 }
 
-/// Takes down what a script wants done.
+/// Collects the actions that a script asks for.
 pub(crate) struct Todo<'a> {
     application: u32,
     actions: &'a mut VecDeque<Action>,
@@ -39,7 +39,7 @@ pub(crate) struct Todo<'a> {
 }
 
 impl<'a> Todo<'a> {
-    /// Of the application of this number.
+    /// Collects actions for the application with this number.
     pub fn new(
         application: u32,
         actions: &'a mut VecDeque<Action>,
@@ -49,27 +49,27 @@ impl<'a> Todo<'a> {
         Todo { application, actions, parts, warmup_ns, finished: false }
     }
 
-    /// Open a connection.
+    /// Opens a connection.
     pub fn open(&mut self, amount: Amount) {
         self.actions.push_back(Action::Open { application: self.application, amount });
     }
 
-    /// Ask over a connection.
+    /// Asks a question on a connection.
     pub fn ask(&mut self, transfer: u32, question_bytes: u64, answer_bytes: u64) {
         self.actions.push_back(Action::Ask { transfer, question_bytes, answer_bytes });
     }
 
-    /// Wake it then.
+    /// Wakes the application at `at_ns`.
     pub fn wake(&mut self, at_ns: u64) {
         self.actions.push_back(Action::Wake { application: self.application, at_ns });
     }
 
-    /// Close a connection.
+    /// Closes a connection.
     pub fn close(&mut self, transfer: u32) {
         self.actions.push_back(Action::Stop { transfer });
     }
 
-    /// It has done all it wanted: as if its time to stop had come.
+    /// The application is finished, as if its stop time had come.
     pub fn finish(&mut self) {
         self.finished = true;
     }
@@ -93,12 +93,12 @@ impl<'a> Todo<'a> {
     }
 }
 
-/// Drives scripts by hand.
+/// Test support that drives scripts by hand.
 #[cfg(test)]
 pub(crate) mod hand {
     use super::*;
 
-    /// Actions of a script, and its parts.
+    /// The actions and parts of a script.
     #[derive(Default)]
     pub struct Hand {
         actions: VecDeque<Action>,
@@ -107,7 +107,7 @@ pub(crate) mod hand {
     }
 
     impl Hand {
-        /// Has it do something: what it wants done.
+        /// Lets the script act and returns the actions it asks for.
         pub fn act(&mut self, what: impl FnOnce(&mut Todo)) -> Vec<Action> {
             let mut todo = Todo::new(0, &mut self.actions, &mut self.parts, 0);
             what(&mut todo);

@@ -1,4 +1,4 @@
-//! What a scenario says of applications that ask and answer.
+//! Settings of applications that exchange questions and answers.
 
 use serde::Deserialize;
 
@@ -6,17 +6,17 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Ping {
-    /// Size of a message, and of the answer.
+    /// Size of a message and of its echo.
     pub size_bytes: u64,
-    /// Interval.
+    /// Time between messages.
     pub interval_ns: u64,
 }
 
 impl Ping {
-    /// Whether it can run.
+    /// Checks the settings.
     ///
     /// # Errors
-    /// The mistake.
+    /// A description of the mistake.
     pub fn check(&self) -> Result<(), String> {
         if self.size_bytes == 0 || self.interval_ns == 0 {
             return Err("the size and the interval of its messages must be positive".to_owned());
@@ -29,37 +29,37 @@ impl Ping {
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Web {
-    /// The document, then its objects.
+    /// The document, followed by the objects it needs.
     pub objects: Vec<WebObject>,
-    /// Connections of a page at most; 1 when `multiplexed`.
+    /// Maximum number of connections per page; 1 if `multiplexed`.
     pub connections: u32,
-    /// Whether a connection requests an object before the previous one has arrived.
+    /// Whether a connection requests objects before earlier ones have arrived.
     pub multiplexed: bool,
-    /// Size of the request for an object.
+    /// Size of a request for an object.
     pub request_bytes: u64,
-    /// From the end of a page to the start of the next.
+    /// Time from the end of a page to the start of the next.
     pub think_ns: u64,
-    /// Their number; as many as the time allows if absent.
+    /// Number of pages; if absent, as many as the run time allows.
     pub pages: Option<u64>,
 }
 
-/// Objects alike.
+/// A group of equal objects.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct WebObject {
-    /// Size of each.
+    /// Size of each object.
     pub size_bytes: u64,
-    /// How many.
+    /// Number of objects.
     pub count: u32,
-    /// An index into the objects, of an earlier one: all of those must have come. The document has none.
+    /// Index of an earlier group, all of whose objects must arrive before these are requested. Absent for the document.
     pub after: Option<usize>,
 }
 
 impl Web {
-    /// Whether it can run.
+    /// Checks the settings.
     ///
     /// # Errors
-    /// The mistake.
+    /// A description of the mistake.
     pub fn check(&self) -> Result<(), String> {
         let Some(document) = self.objects.first() else { return Err("its pages have no document".to_owned()) };
         if document.count != 1 || document.after.is_some() {
@@ -88,25 +88,25 @@ pub struct Video {
     pub ladder_bps: Vec<u64>,
     /// Playing time of a segment.
     pub segment_ns: u64,
-    /// Capacity of the buffer; a segment is requested when there is room for it.
+    /// Capacity of the buffer in playing time. A segment is requested when there is room for it.
     pub buffer_ns: u64,
-    /// With no more than this the lowest rate is chosen.
+    /// At or below this buffer level the lowest bit rate is chosen.
     pub reservoir_ns: u64,
-    /// With this much or more the highest is; above the reservoir.
+    /// At or above this buffer level the highest bit rate is chosen; above `reservoir_ns`.
     pub upper_ns: u64,
-    /// Buffered time needed to start, and to resume after a stall.
+    /// Buffered playing time needed to start, and to resume after a stall.
     pub startup_ns: u64,
-    /// Segments, if it has an end.
+    /// Number of segments, if the video ends.
     pub segments: Option<u64>,
     /// Size of a request.
     pub request_bytes: u64,
 }
 
 impl Video {
-    /// Whether it can run.
+    /// Checks the settings.
     ///
     /// # Errors
-    /// The mistake.
+    /// A description of the mistake.
     pub fn check(&self) -> Result<(), String> {
         if self.ladder_bps.first().is_none_or(|&least| least == 0) || !self.ladder_bps.is_sorted_by(|a, b| a < b) {
             return Err("its bit rates must be positive and rise".to_owned());
@@ -130,15 +130,15 @@ impl Video {
 pub struct Ftp {
     /// Size of a file.
     pub size_bytes: u64,
-    /// How many.
+    /// Number of files.
     pub files: u64,
 }
 
 impl Ftp {
-    /// Whether it can run.
+    /// Checks the settings.
     ///
     /// # Errors
-    /// The mistake.
+    /// A description of the mistake.
     pub fn check(&self) -> Result<(), String> {
         if self.files == 0 { Err("it has no files".to_owned()) } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! One connection's data: one end writes, the other reads, and may ask for it first.
+//! The data of one connection: one end writes and the other reads. The reading end may ask questions first.
 
 use crate::dialogue::Dialogue;
 
@@ -7,23 +7,24 @@ pub const CLIENT: usize = 0;
 /// The server's end.
 pub const SERVER: usize = 1;
 
-/// By how many bytes a box may lengthen a stream.
+/// Maximum number of bytes by which a middlebox may lengthen a stream.
 pub const GROWTH_LIMIT_BYTES: u32 = 1000;
 
-/// How much is sent.
+/// Amount of data to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Amount {
     /// As much as the connection accepts, until it is stopped.
     Endless,
-    /// This many bytes, then the end.
+    /// This many bytes, then the end of the stream.
     Bytes(u64),
-    /// One full segment now; its application offers the others, until it is stopped.
+    /// One full segment at once; the application offers more until it is stopped.
     Steps,
-    /// What the client asks for by [`Stream::ask`], until it is stopped. The server sends, whatever the direction is.
+    /// The answers to what the client asks with [`Stream::ask`], until it is stopped. The server sends, regardless of
+    /// the direction.
     Answers,
 }
 
-/// News of a stream since the last call, as bits: see the constants.
+/// Events of a stream since the last call, a set of the bits below.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct News(u8);
 
@@ -34,19 +35,19 @@ impl News {
     pub const COMPLETED: News = News(2);
     /// The reader has reached the end of the stream, or the connection has failed.
     pub const ENDED: News = News(4);
-    /// One end is done with the connection.
+    /// One end has finished with the connection.
     pub const OVER: News = News(8);
-    /// Of [`Amount::Answers`]: the sender has heard questions, and has their answers to write.
+    /// For [`Amount::Answers`]: the sender has read questions and has answers to write.
     pub const ASKED: News = News(16);
-    /// Of [`Amount::Answers`]: answers have come in full.
+    /// For [`Amount::Answers`]: answers have been read in full.
     pub const ANSWERED: News = News(32);
 
-    /// Nothing has.
+    /// Whether nothing happened.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether all of `news` is among it.
+    /// Whether any of `news` is set.
     pub fn has(self, news: News) -> bool {
         self.0 & news.0 != 0
     }
@@ -59,56 +60,56 @@ impl News {
 /// The state of one connection's data.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// When its connection was opened.
+    /// When the connection was opened.
     pub start_ns: u64,
     amount: Amount,
     /// The end that writes, [`CLIENT`] or [`SERVER`].
     pub sender: usize,
-    /// A full segment's data, once the connection stands.
+    /// Data bytes in a full segment, once the connection is established.
     pub step_bytes: u64,
-    /// What the sender may write in all; `u64::MAX` without an end.
+    /// Total bytes that the sender may write; `u64::MAX` if unlimited.
     offered: u64,
-    /// Number of bytes read at which something is due: a file's size, or the end of the next answer.
+    /// Number of bytes read at which something happens: the size of a file, or the end of the next answer.
     mark: u64,
-    /// What it has written; counted by [`Stream::wrote`], which is not needed if connections accept any amount.
+    /// Bytes written, counted by [`Stream::wrote`], which is not needed if connections accept any amount.
     written: u64,
     established: bool,
     stopped: bool,
-    /// The sender has closed its end.
+    /// Whether the sender has closed its end.
     closed: bool,
-    /// In-order bytes that the other end has read.
+    /// Bytes that the other end has read in order.
     pub bytes_read: u64,
-    /// Of those, how many before the end of the warm-up.
+    /// Bytes read before the end of the warm-up.
     pub warm_bytes: u64,
-    /// When it last read any.
+    /// Time of the last read.
     pub last_read_ns: u64,
-    /// The longest time between two readings.
+    /// Longest time between two reads.
     pub longest_silence_ns: u64,
-    /// When the sender could write first.
+    /// When the sender could first write.
     pub established_ns: Option<u64>,
-    /// When a path of the connection ended first.
+    /// When a path of the connection first ended.
     pub path_end_ns: Option<u64>,
     /// When data was first reinjected on another path after that.
     pub noticed_ns: Option<u64>,
     /// When the last byte arrived, once it is known to be the last.
     pub completion_ns: Option<u64>,
-    /// When the sender knew that everything had arrived.
+    /// When the sender learned that everything had arrived.
     pub flushed_ns: Option<u64>,
-    /// The reader has reached the end of the stream, or the connection has failed.
+    /// Whether the reader has reached the end of the stream or the connection has failed.
     pub ended: bool,
-    /// The ends that are done with the connection.
+    /// For each end, whether it has finished with the connection.
     pub over: [bool; 2],
     news: News,
-    /// Bytes received beyond those sent, because a box changed the content; `None` if none did.
+    /// Bytes received in excess of those sent because a middlebox changed the content; `None` if none did.
     pub grown: Option<i64>,
-    /// Whether the data read last had been changed.
+    /// Whether a middlebox changed the data that was read last.
     pub altered: bool,
-    /// Of [`Amount::Answers`], the questions.
+    /// The questions, for [`Amount::Answers`].
     dialogue: Option<Box<Dialogue>>,
 }
 
 impl Stream {
-    /// Of a connection that is opened at `start_ns`.
+    /// The stream of a connection opened at `start_ns`.
     pub fn new(start_ns: u64, amount: Amount, sender: usize) -> Stream {
         Stream {
             start_ns,
@@ -148,7 +149,7 @@ impl Stream {
         1 - self.sender
     }
 
-    /// How much is sent.
+    /// The amount of data to send.
     #[inline]
     pub fn amount(&self) -> Amount {
         self.amount
@@ -159,23 +160,23 @@ impl Stream {
         self.established
     }
 
-    /// Whether the sender was told to write no more.
+    /// Whether the sender was told to stop writing.
     pub fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// What has happened since the last call.
+    /// Takes the events since the last call.
     #[inline]
     pub fn take_news(&mut self) -> News {
         std::mem::take(&mut self.news)
     }
 
-    /// The sender may write from now on; `step_bytes` is a full segment's data.
+    /// Reports that the sender may write from now on; `step_bytes` is the data size of a full segment.
     pub fn establish(&mut self, now_ns: u64, step_bytes: u64) {
         self.established = true;
         self.step_bytes = step_bytes;
         if self.dialogue.is_some() {
-            // The asking end speaks first; data sent without a question has waited for this.
+            // The asking end writes first. Data sent without a question, such as a greeting, waits for this call.
             return self.hear(0);
         }
         self.established_ns = Some(now_ns);
@@ -185,13 +186,13 @@ impl Stream {
         self.news.add(News::ESTABLISHED);
     }
 
-    /// Whether the sender's end reads too: what the other end asks.
+    /// Whether the sender's end also reads questions from the other end.
     #[inline]
     pub fn is_dialogue(&self) -> bool {
         self.dialogue.is_some()
     }
 
-    /// The end that asks may write from now on.
+    /// Reports that the asking end may write from now on.
     pub fn establish_asker(&mut self, now_ns: u64) {
         if let Some(dialogue) = &mut self.dialogue {
             dialogue.stands = true;
@@ -200,8 +201,8 @@ impl Stream {
         }
     }
 
-    /// A question of this size, which the sender answers as soon as it has read all of it. An empty question asks for a
-    /// greeting.
+    /// Asks a question of `question_bytes`, which the sender answers when it has read all of it. An empty question asks
+    /// for a greeting.
     pub fn ask(&mut self, question_bytes: u64, answer_bytes: u64) {
         if let Some(dialogue) = &mut self.dialogue {
             dialogue.ask(question_bytes, answer_bytes);
@@ -212,29 +213,29 @@ impl Stream {
         }
     }
 
-    /// How many bytes of questions are yet to be written.
+    /// Question bytes not yet written.
     pub fn to_ask(&self) -> u64 {
         self.dialogue.as_ref().map_or(0, |dialogue| dialogue.to_write())
     }
 
-    /// How many bytes of questions have been written.
+    /// Question bytes written.
     pub fn asked(&self) -> u64 {
         self.dialogue.as_ref().map_or(0, |dialogue| dialogue.written)
     }
 
-    /// So many bytes of questions have been written.
+    /// Counts question bytes written.
     pub fn wrote_question(&mut self, bytes: u64) {
         if let Some(dialogue) = &mut self.dialogue {
             dialogue.written += bytes;
         }
     }
 
-    /// How many bytes of questions the sender has heard.
+    /// Question bytes that the sender has read.
     pub fn heard(&self) -> u64 {
         self.dialogue.as_ref().map_or(0, |dialogue| dialogue.heard)
     }
 
-    /// The sender has heard so many bytes of questions.
+    /// Counts question bytes read by the sender.
     pub fn hear(&mut self, bytes: u64) {
         let Some(dialogue) = &mut self.dialogue else { return };
         let due = dialogue.hear(bytes);
@@ -244,12 +245,12 @@ impl Stream {
         }
     }
 
-    /// How many answers have come in full.
+    /// Number of answers read in full.
     pub fn answers(&self) -> u64 {
         self.dialogue.as_ref().map_or(0, |dialogue| dialogue.answers)
     }
 
-    /// One more step of a rate may be written.
+    /// Allows one more step of a rate to be written.
     pub fn offer_step(&mut self) {
         self.offered += self.step_bytes;
     }
@@ -259,7 +260,7 @@ impl Stream {
         self.established && !self.stopped && !self.over[self.sender]
     }
 
-    /// How many bytes the sender has yet to write.
+    /// Number of bytes that the sender may still write.
     pub fn to_write(&self) -> u64 {
         if self.established { self.offered - self.written } else { 0 }
     }
@@ -274,15 +275,14 @@ impl Stream {
         self.written += bytes;
     }
 
-    /// Whether the sender shall close its end now; true once.
+    /// Whether the sender is to close its end now. Returns true once.
     pub fn take_close(&mut self) -> bool {
         let due = self.established && !self.closed && self.is_finite() && self.written == self.offered;
         self.closed |= due;
         due
     }
 
-    /// The sender offers nothing more. Steps already offered and answers owed are still sent; anything else that is not
-    /// written yet is dropped.
+    /// Stops the sender. Steps already offered and answers owed are still sent; other data not written yet is dropped.
     pub fn stop(&mut self) {
         self.stopped = true;
         if !self.keeps_its_word() {
@@ -290,17 +290,17 @@ impl Stream {
         }
     }
 
-    /// Whether what was offered is sent even when the sender is told to stop.
+    /// Whether data already offered is sent even after a stop.
     pub fn keeps_its_word(&self) -> bool {
         matches!(self.amount, Amount::Steps | Amount::Answers)
     }
 
-    /// Whether it is known how much will have been written.
+    /// Whether the final size of the stream is known.
     fn is_finite(&self) -> bool {
         self.stopped || matches!(self.amount, Amount::Bytes(_))
     }
 
-    /// Whether every byte that there will be has been read.
+    /// Whether all bytes of the stream have been read.
     pub fn is_all_read(&self) -> bool {
         self.is_finite() && self.bytes_read >= self.offered
     }
@@ -325,18 +325,18 @@ impl Stream {
             self.mark = dialogue.next_answer();
             self.news.add(News::ANSWERED);
         } else if self.bytes_read == self.mark && self.grown.is_none() {
-            // If a box changed the content, the end of the stream counts.
+            // If a middlebox changed the content, only the end of the stream shows completion.
             self.complete(now_ns);
         }
     }
 
-    /// The longest time in which nothing was read, from the first byte until the last or, without one, the end of the run.
+    /// Longest time without a read, from the first byte to the last, or to `end_ns` if the stream is not complete.
     pub fn silence_ns(&self, end_ns: u64) -> Option<u64> {
         let last_ns = if self.completion_ns.is_some() { 0 } else { end_ns.saturating_sub(self.last_read_ns) };
         (self.bytes_read > 0).then(|| self.longest_silence_ns.max(last_ns))
     }
 
-    /// A path of the connection ends while it is not complete. True the first time.
+    /// Reports that a path of the connection ended. Returns true if it is the first and the stream is not complete.
     pub fn path_ends(&mut self, at_ns: u64) -> bool {
         let first = self.path_end_ns.is_none() && self.completion_ns.is_none();
         if first {
@@ -345,12 +345,12 @@ impl Stream {
         first
     }
 
-    /// How long it took until data of the path that ended was first sent again on another.
+    /// Time from the end of the path to the first reinjection on another path.
     pub fn notice_ns(&self) -> Option<u64> {
         self.noticed_ns?.checked_sub(self.path_end_ns?)
     }
 
-    /// The reader has come to the end of the stream.
+    /// Reports that the reader has reached the end of the stream.
     pub fn end(&mut self, now_ns: u64) {
         match self.amount {
             _ if self.completion_ns.is_some() => {}
@@ -359,38 +359,39 @@ impl Stream {
             Amount::Bytes(size_bytes) if self.grown.is_some_and(|grown| self.is_whole(size_bytes, grown)) => {
                 self.complete(self.last_read_ns);
             }
-            // A file that was stopped before its last byte was sent never becomes complete.
+            // A file stopped before its last byte was sent never completes.
             Amount::Bytes(_) => {}
         }
         self.ended = true;
         self.news.add(News::ENDED);
     }
 
-    /// All that the sender wrote is acknowledged.
+    /// Reports that all data the sender wrote is acknowledged.
     pub fn flush(&mut self, now_ns: u64) {
         self.flushed_ns = Some(now_ns);
     }
 
-    /// One end is done with the connection.
+    /// Reports that one end has finished with the connection.
     pub fn end_is_over(&mut self, side: usize) {
         self.over[side] = true;
         self.news.add(News::OVER);
     }
 
-    /// The connection has failed at one end.
+    /// Reports that the connection has failed at one end.
     pub fn fail(&mut self, side: usize) {
         self.end_is_over(side);
         self.ended = true;
         self.news.add(News::ENDED);
     }
 
-    /// All so far belongs to the warm-up.
+    /// Ends the warm-up: all bytes so far belong to it.
     pub fn warm_up_ends(&mut self) {
         self.warm_bytes = self.bytes_read;
     }
 
-    /// Whether all of a stream of `size_bytes` has been read, in which a box put `grown` bytes; what it put in at the
-    /// very end shows in nothing that follows.
+    /// Whether a stream of `size_bytes`, into which a middlebox inserted `grown` bytes, has been read in full. Later
+    /// data does not show what was inserted at the very end, so that a small difference is accepted if the last data
+    /// was changed.
     fn is_whole(&self, size_bytes: u64, grown: i64) -> bool {
         let missing = size_bytes.wrapping_add_signed(grown).wrapping_sub(self.bytes_read) as i64;
         missing == 0 || (self.altered && missing.unsigned_abs() <= u64::from(GROWTH_LIMIT_BYTES))
@@ -432,7 +433,7 @@ mod tests {
         assert_eq!(stream.completion_ns, None);
         stream.end(30);
         assert_eq!(stream.completion_ns, Some(10));
-        // Of an empty file the end is all there is.
+        // An empty file consists of its end only.
         let mut empty = download(Amount::Bytes(0));
         empty.end(30);
         assert_eq!(empty.completion_ns, Some(30));
@@ -467,7 +468,7 @@ mod tests {
         file.wrote(100);
         assert_eq!((file.to_write(), file.take_close(), file.take_close()), (0, true, false));
 
-        // Without an end: what is not written when it is stopped is not sent.
+        // Endless data not written before the stop is not sent.
         let mut bulk = download(Amount::Endless);
         bulk.wrote(70);
         assert!(!bulk.take_close());
@@ -478,7 +479,7 @@ mod tests {
         bulk.read(10, 1);
         assert!(bulk.is_all_read());
 
-        // What was offered in steps is.
+        // Steps offered before the stop are sent.
         let mut steps = download(Amount::Steps);
         steps.offer_step();
         steps.wrote(10);
@@ -549,7 +550,7 @@ mod tests {
         assert_eq!((stream.answers(), stream.take_news().has(News::ANSWERED)), (1, true));
         stream.read(40, 2);
         assert_eq!(stream.answers(), 3, "the end of one answer and all of the next");
-        // What is owed is sent, what is heard afterwards is not answered.
+        // Answers owed at the stop are sent; questions read afterwards are not answered.
         stream.ask(1, 7);
         stream.hear(1);
         stream.stop();

@@ -1,21 +1,21 @@
-//! What subflows have counted: of one subflow, or of all that an application opened over one path.
+//! Sums of subflow counters: for one subflow, or for all that an application opened over one path.
 
 use transport::{Sending, Waited};
 
 use crate::mark::{Kept, Mark};
 use crate::outcome::{Subflow, SubflowShare};
 
-/// The part of the run in which something was active and measured.
+/// The part of the run in which a transfer was active and measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// Its beginning.
+    /// Beginning of the window.
     pub from_ns: u64,
-    /// Its end.
+    /// End of the window.
     pub to_ns: u64,
 }
 
 impl Window {
-    /// Of something that started and became complete at these times, in a run with this end.
+    /// The window of a transfer with these start and completion times, in a run that ends at `end_ns`.
     pub fn of(start_ns: u64, completion_ns: Option<u64>, warmup_ns: u64, end_ns: u64) -> Window {
         Window {
             from_ns: start_ns.max(warmup_ns),
@@ -23,67 +23,67 @@ impl Window {
         }
     }
 
-    /// Per second of the window; `None` when it has no length.
+    /// `amount` per second of the window; `None` if the window is empty.
     pub fn rate(self, amount: f64) -> Option<f64> {
         (self.to_ns > self.from_ns).then(|| amount * 1e9 / (self.to_ns - self.from_ns) as f64)
     }
 }
 
-/// `part` of `whole`; `None` when there is nothing to take a part of.
+/// `part` divided by `whole`; `None` if `whole` is zero.
 pub fn fraction(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Which of its counters a sender tells; a kernel does not tell all.
+/// Which counters a sender reports. A kernel does not report all.
 #[derive(Clone, Copy, Debug)]
 pub struct Told {
-    /// Retransmission timeouts.
+    /// Whether retransmission timeouts are reported.
     pub timeouts: bool,
-    /// Reinjections.
+    /// Whether reinjections are reported.
     pub reinjections: bool,
 }
 
 impl Told {
-    /// All of them.
+    /// All counters are reported.
     pub const ALL: Told = Told { timeouts: true, reinjections: true };
 }
 
-/// Counters of the data sender and bytes that arrived. Those "since" leave out the warm-up. `F` names a flow in whose packets
-/// the network's losses are counted, where that is known only at the end of the run.
+/// Counters of the data sender, and bytes that arrived. Fields marked "measured" exclude the warm-up. `F` names a flow
+/// whose packet losses are counted in the network and known only at the end of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tally<F = ()> {
     /// Index into the scenario's paths.
     pub path: u32,
     /// New bytes that arrived, from start to end.
     pub all_bytes: u64,
-    /// New bytes that arrived, since.
+    /// New bytes that arrived, measured.
     bytes: u64,
     segments_sent: u64,
     retransmissions: u64,
     /// `None` if a sender did not report them.
     timeouts: Option<u64>,
-    /// When they were; `None` if a sender did not report them.
+    /// Times of the timeouts; `None` if a sender did not report them.
     timeout_times_ns: Option<Vec<u64>>,
     reinjections: Option<u64>,
-    /// Since.
+    /// RTT samples, measured; the next field is their sum.
     rtt_samples: u64,
     rtt_sum_ns: u128,
-    /// Integral of the window since, segments × ns, and the time that it covers.
+    /// Integral of the congestion window (segments × ns), measured, and the time that it covers.
     cwnd_integral: f64,
     cwnd_ns: u64,
     /// Whether a subflow was ever established.
     established: bool,
-    /// What the connection's bytes waited for this subflow, from start to end, by the reason for which it was sent. None when
-    /// nobody told.
+    /// Time that the connection's bytes waited for data of this subflow, from start to end, by the reason for which the
+    /// data was sent. `None` if not reported.
     waited: Option<Waited>,
-    /// Data segments sent and lost since.
+    /// Data segments sent and lost, measured.
     data: [u64; 2],
-    /// Flows whose data segments are added to these.
+    /// Flows whose data segments are added to `data`.
     flows: Vec<F>,
 }
 
 impl<F> Tally<F> {
-    /// Nothing yet over `path`.
+    /// An empty tally for `path`.
     pub fn empty(path: u32) -> Tally<F> {
         Tally {
             path,
@@ -105,7 +105,7 @@ impl<F> Tally<F> {
         }
     }
 
-    /// What a subflow over `path` counted in `window`, at the end of which it stands at `mark`.
+    /// The counts of a subflow over `path` in `window`, at whose end its counters are `mark`.
     pub fn of(path: u32, mark: &Mark, kept: &Kept, told: Told, window: Window) -> Tally<F> {
         let (now, warm) = (&mark.sender, &kept.warm);
         let established = now.established_ns > 0;
@@ -128,35 +128,35 @@ impl<F> Tally<F> {
         }
     }
 
-    /// With so many data segments that the network saw since, and lost.
+    /// Sets the numbers of data segments that the network saw and lost, without the warm-up.
     #[must_use]
     pub fn with_data(mut self, sent: u64, lost: u64) -> Tally<F> {
         self.data = [sent, lost];
         self
     }
 
-    /// With the times of the timeouts.
+    /// Sets the times of the timeouts.
     #[must_use]
     pub fn with_timeouts(mut self, times_ns: &[u64]) -> Tally<F> {
         self.timeout_times_ns = Some(times_ns.to_vec());
         self
     }
 
-    /// With what bytes waited for it.
+    /// Sets the time that bytes waited for this subflow.
     #[must_use]
     pub fn with_waited(mut self, waited: Waited) -> Tally<F> {
         self.waited = Some(waited);
         self
     }
 
-    /// With the flow whose data segments count.
+    /// Adds a flow whose data segments count.
     #[must_use]
     pub fn with_flow(mut self, flow: Option<F>) -> Tally<F> {
         self.flows.extend(flow);
         self
     }
 
-    /// All counts so far belong to the warm-up.
+    /// Ends the warm-up: all counts so far belong to it.
     pub fn warm_up_ends(&mut self) {
         *self = Tally {
             all_bytes: self.all_bytes,
@@ -170,7 +170,7 @@ impl<F> Tally<F> {
         };
     }
 
-    /// Adds what another subflow over the same path counted.
+    /// Adds the counts of another subflow over the same path.
     pub fn add(&mut self, other: Tally<F>) {
         self.all_bytes += other.all_bytes;
         self.bytes += other.bytes;
@@ -195,13 +195,13 @@ impl<F> Tally<F> {
         self.flows.extend(other.flows);
     }
 
-    /// When the timeouts were.
+    /// Times of the timeouts in seconds.
     fn timeout_times_s(&self) -> Option<Vec<f64>> {
         let times_ns = self.timeout_times_ns.as_ref()?;
         Some(times_ns.iter().map(|&at_ns| at_ns as f64 / 1e9).collect())
     }
 
-    /// What a subflow did for its transfer.
+    /// What the subflow carried of its transfer.
     pub fn carried(&self) -> SubflowShare {
         SubflowShare {
             path: self.path as usize,
@@ -211,13 +211,14 @@ impl<F> Tally<F> {
         }
     }
 
-    /// New bytes that arrived since the warm-up.
+    /// New bytes that arrived after the warm-up.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The row of the outcome. `window` is that of the connection, `arrived` what arrived by all of its subflows, and
-    /// `delivered` how many bytes of it were delivered in order, warm-up or not; `counted` answers how many data segments of a flow the network saw since, and lost.
+    /// The row of the outcome. `window` is the connection's, `arrived` the bytes that arrived on all its subflows,
+    /// `delivered` the bytes delivered in order, including during the warm-up. `counted` returns the data segments of a
+    /// flow that the network saw and lost after the warm-up.
     pub fn row(&self, arrived: u64, delivered: u64, window: Window, counted: impl Fn(&F) -> (u64, u64)) -> Subflow {
         let [data_sent, data_lost] =
             self.flows.iter().map(counted).fold(self.data, |sum, one| [sum[0] + one.0, sum[1] + one.1]);
@@ -273,15 +274,15 @@ mod tests {
             cwnd_ns: 1_000_000_000,
             ..one.clone()
         });
-        // A subflow that was never established has no window.
+        // A subflow that was never established has no congestion window.
         sum.add(Tally { established: false, cwnd_ns: 0, cwnd_integral: 0.0, data: [0, 0], ..one });
         let row = sum.row(3000, 3000, Window { from_ns: 0, to_ns: 10_000_000_000 }, |_| unreachable!());
         assert_eq!((row.path, row.segments_sent, row.goodput_bps, row.share), (3, 30, Some(1200.0), Some(0.5)));
         assert_eq!(row.loss_rate, Some(0.1));
-        // (10 + 90 + 10) ms over 5 samples; (40 + 40) segment seconds over 5 s.
+        // (10 + 90 + 10) ms over 5 samples; (40 + 40) segment-seconds over 5 s.
         assert_eq!((row.rtt_mean_s, row.cwnd_mean_segments), (Some(0.022), Some(16.0)));
         assert_eq!(sum.all_bytes, 2700);
-        // The warm-up leaves the counters from start to end as they are.
+        // The end of the warm-up does not change the counters from start to end.
         sum.warm_up_ends();
         let row = sum.row(0, 0, Window { from_ns: 0, to_ns: 1 }, |_| unreachable!());
         assert_eq!((sum.all_bytes, row.segments_sent), (2700, 30));

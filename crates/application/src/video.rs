@@ -1,6 +1,6 @@
-//! `video`: a film in segments, watched while it is loaded over one connection. The buffer alone chooses the bit rate of the
-//! next segment, by BBA-0 (Huang, Johari, McKeown, Trunnell, Watson, "A buffer-based approach to rate adaptation",
-//! SIGCOMM 2014, algorithm 1).
+//! `video`: a video in segments, played while it is downloaded over one connection. The bit rate of the next segment
+//! depends on the buffer level alone, by BBA-0 (Huang, Johari, McKeown, Trunnell, Watson, "A buffer-based approach to
+//! rate adaptation", SIGCOMM 2014, algorithm 1).
 
 use crate::outcome::Playback;
 use crate::script::{Script, Todo};
@@ -8,7 +8,7 @@ use crate::settings::Video as Settings;
 use crate::stream::Amount;
 
 impl Settings {
-    /// The bit rate of the next segment after one of `last_bps`, at this buffer level.
+    /// Bit rate of the segment that follows one of `last_bps`, at this buffer level.
     fn rate_bps(&self, last_bps: u64, level_ns: u64) -> u64 {
         let ladder = &self.ladder_bps;
         let (least, most) = (ladder[0], ladder[ladder.len() - 1]);
@@ -31,20 +31,20 @@ impl Settings {
         }
     }
 
-    /// A segment's size in bytes.
+    /// Size of a segment in bytes.
     fn bytes(&self, rate_bps: u64) -> u64 {
         (u128::from(rate_bps) * u128::from(self.segment_ns) / 8_000_000_000).max(1) as u64
     }
 }
 
-/// What is seen.
+/// State of the playback.
 #[derive(Clone, Copy)]
 struct Screen {
-    /// When the buffer's level was updated.
+    /// When `level_ns` was last updated.
     at_ns: u64,
     level_ns: u64,
     playing: bool,
-    /// Since when nothing moves: since the start, or a stall.
+    /// When playback last stopped: the start, or the beginning of the current stall.
     still_ns: u64,
     startup_ns: Option<u64>,
     stalls: u64,
@@ -52,7 +52,7 @@ struct Screen {
 }
 
 impl Screen {
-    /// Time passes. `more`: whether segments are to come.
+    /// Advances the time. `more` tells whether segments are still to come.
     fn advance(&mut self, now_ns: u64, more: bool) {
         let passed_ns = now_ns.saturating_sub(self.at_ns);
         if self.playing && passed_ns > self.level_ns {
@@ -66,7 +66,7 @@ impl Screen {
         self.at_ns = self.at_ns.max(now_ns);
     }
 
-    /// Playback begins or resumes.
+    /// Starts or resumes playback.
     fn play(&mut self, now_ns: u64, start_ns: u64) {
         self.playing = true;
         match self.startup_ns {
@@ -80,9 +80,9 @@ pub(crate) struct Video {
     of: Settings,
     start_ns: u64,
     transfer: u32,
-    /// The segment under way: when it was asked for, its bit rate.
+    /// The requested segment: the time of the request, and its bit rate.
     asked: (u64, u64),
-    /// When the next is asked for, while the buffer is full.
+    /// When the next segment is requested, while the buffer is full.
     due_ns: u64,
     came: u64,
     rates_bps: u128,

@@ -17,8 +17,8 @@ fn settings(ladder_mbps: &[u64]) -> Settings {
     }
 }
 
-/// Watches until then; `done_ns` says when what is asked for at some time comes. The video, and the bit rate of each segment
-/// in Mbit/s.
+/// Plays the video until `until_ns`. `done_ns` maps the time and size of a request to the arrival of the segment.
+/// Returns the video and the bit rate of each segment in Mbit/s.
 fn watch(of: Settings, until_ns: u64, done_ns: impl Fn(u64, u64) -> u64) -> (Video, Vec<u64>, Hand) {
     let (mut video, mut hand) = (Video::new(of, 0), Hand::default());
     assert_eq!(hand.act(|todo| video.start(0, todo)), [OPEN]);
@@ -54,9 +54,10 @@ fn constant(now_ns: u64, bytes: u64) -> u64 {
 
 #[test]
 fn the_buffer_chooses_the_rate() {
-    // A segment of 1, 2 and 4 Mbit/s takes 0.8, 1.6 and 3.2 s, so that the buffer changes by +1.2, +0.4 and −1.2 s. From
-    // 4 to 12 s of it the map goes from 1 to 4 Mbit/s: it reaches 2 at 6⅔ s. Levels when a segment is asked for:
-    // 1 Mbit/s at 0, 2, 3.2, 4.4, 5.6; 2 at 6.8, 7.2 … 11.6; 4 at 12, 10.8, 9.6, 8.4, 7.2; 2 at 6 (the map: 1.75).
+    // A segment of 1, 2 and 4 Mbit/s takes 0.8, 1.6 and 3.2 s, so that the buffer level changes by +1.2, +0.4 and −1.2
+    // s. Between 4 and 12 s of buffer the map rises from 1 to 4 Mbit/s; it reaches 2 at 6⅔ s. Levels when a segment is
+    // requested: 1 Mbit/s at 0, 2, 3.2, 4.4, 5.6; 2 at 6.8, 7.2 … 11.6; 4 at 12, 10.8, 9.6, 8.4, 7.2; 2 at 6 (the map:
+    // 1.75).
     let until_ns = 40_800_000_000;
     let (video, rates, hand) = watch(settings(&[1, 2, 4]), until_ns, constant);
     assert_eq!(rates, [&[1; 5][..], &[2; 13], &[4; 5]].concat());
@@ -68,8 +69,8 @@ fn the_buffer_chooses_the_rate() {
 
 #[test]
 fn an_outage_stalls_for_what_the_buffer_does_not_bridge() {
-    // The buffer holds 6 s: each segment is asked for when 4 s are left and is there 0.8 s later. The one asked for at
-    // 18 s comes 10 s late: the 4 s end at 22 s, and it goes on at 28.8 s.
+    // The buffer holds 6 s: each segment is requested when 4 s are left, and arrives 0.8 s later. The one requested at
+    // 18 s arrives 10 s late: the 4 s run out at 22 s, and playback resumes at 28.8 s.
     let of = Settings { buffer_ns: 6 * S, reservoir_ns: 2 * S, upper_ns: 5 * S, ..settings(&[1]) };
     let late = |now_ns, bytes| constant(now_ns, bytes) + if now_ns > 17 * S && now_ns < 19 * S { 10 * S } else { 0 };
     let (video, _, hand) = watch(of.clone(), 60 * S, late);
@@ -77,7 +78,7 @@ fn an_outage_stalls_for_what_the_buffer_does_not_bridge() {
     let seen = video.playback(60 * S).unwrap();
     assert_eq!((seen.stalls, seen.switches), (1, 0));
     assert!((seen.stalled_s - 6.8).abs() < 1e-9, "{seen:?}, asked at {asked_s}");
-    // A stall that has not ended counts until the end of the run.
+    // A stall that has not ended lasts until the end of the run.
     let (video, ..) =
         watch(of, 60 * S, |now_ns, bytes| if now_ns > 17 * S { 100 * S } else { constant(now_ns, bytes) });
     let seen = video.playback(60 * S).unwrap();
@@ -92,10 +93,10 @@ fn a_video_ends_and_its_end_is_no_stall() {
     assert_eq!((rates.len(), hand.finished, hand.parts.begun), (3, true, 3));
     let seen = video.playback(60 * S).unwrap();
     assert_eq!((seen.startup_s, seen.stalls, seen.stalled_s), (Some(0.8), 0, 0.0));
-    // One that is slower than its lowest rate stalls before every segment but the first.
+    // A link slower than the lowest bit rate stalls before every segment but the first.
     let slow = |now_ns, bytes: u64| now_ns + bytes * 12_000;
     let (video, ..) = watch(Settings { segments: Some(3), ..settings(&[1]) }, 60 * S, slow);
-    // A segment takes 3 s: begins at 3, stalls at 5 and 8, for 1 s each.
+    // A segment takes 3 s: playback begins at 3 s and stalls at 5 and 8 s, for 1 s each.
     let seen = video.playback(60 * S).unwrap();
     assert_eq!((seen.startup_s, seen.stalls, seen.stalled_s), (Some(3.0), 2, 2.0));
 }

@@ -1,6 +1,6 @@
-//! `web`: a page is a document and what it needs, each object to be asked for when what it depends on has come. Pages follow
-//! one another, each with connections of its own: several that carry one object at a time, as HTTP/1.1 has them, or one
-//! that carries all, as HTTP/2 does.
+//! `web`: a page is a document and its objects. Each object is requested when the objects it depends on have arrived.
+//! Pages follow one another, each with its own connections: several that carry one object at a time, as in HTTP/1.1, or
+//! one that carries all, as in HTTP/2.
 
 use std::collections::VecDeque;
 
@@ -8,24 +8,24 @@ use crate::script::{Script, Todo};
 use crate::settings::Web as Settings;
 use crate::stream::Amount;
 
-/// A connection of the present page.
+/// A connection of the current page.
 #[derive(Default)]
 struct Line {
     transfer: Option<u32>,
     stands: bool,
-    /// The requested objects, in the order of the requests.
+    /// Requested objects in the order of the requests.
     asked: VecDeque<usize>,
     answers: u64,
 }
 
 pub(crate) struct Web {
     of: Settings,
-    /// When the present page was started, or the next one will be.
+    /// When the current page started, or when the next one will.
     page_ns: u64,
     pages: u64,
-    /// For each kind of object, how many are still to arrive.
+    /// For each group of objects, the number still to arrive.
     missing: Vec<u32>,
-    /// Objects that can be requested.
+    /// Objects that are ready to be requested.
     wanted: VecDeque<usize>,
     lines: Vec<Line>,
 }
@@ -44,7 +44,7 @@ impl Web {
         self.wanted.extend((0..count).map(|_| object));
     }
 
-    /// Requests what can be requested, over idle connections, or over new ones where there is none.
+    /// Requests all objects that are ready over idle connections, and opens more connections if there are too few.
     fn go_on(&mut self, todo: &mut Todo) {
         for line in self.lines.iter_mut().filter(|line| line.stands) {
             while (self.of.multiplexed || line.asked.is_empty())
@@ -81,7 +81,7 @@ impl Script for Web {
         self.wake(todo);
     }
 
-    /// A page is asked for.
+    /// Starts a page.
     fn wake(&mut self, todo: &mut Todo) {
         todo.begins(self.page_ns);
         self.missing = self.of.objects.iter().map(|each| each.count).collect();
@@ -121,7 +121,7 @@ impl Script for Web {
         }
     }
 
-    /// A connection that fails takes its page with it: a part that is not complete.
+    /// A connection that fails ends its page, which counts as incomplete.
     fn ended(&mut self, now_ns: u64, transfer: u32, todo: &mut Todo) {
         if self.lines.iter().any(|line| line.transfer == Some(transfer)) {
             self.leave_page(now_ns, todo);
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(hand.act(|todo| web.start(5, todo)), [OPEN]);
         web.opened(0);
         assert_eq!(hand.act(|todo| web.stands(10, 0, todo)), [ask(0, 3, 10)]);
-        // The document has arrived: one of its two objects by the connection that is there, one by a new one.
+        // The document has arrived. One of its two objects uses the existing connection, the other a new one.
         assert_eq!(hand.act(|todo| web.answered(20, 0, 1, todo)), [ask(0, 3, 20), OPEN]);
         web.opened(1);
         // The first object arrives before the other connection is established, which then has nothing to request.
@@ -156,11 +156,11 @@ mod tests {
         assert_eq!(hand.act(|todo| web.answered(45, 0, 3, todo)), [ask(0, 3, 5)]);
         assert_eq!(hand.act(|todo| web.answered(55, 0, 4, todo)), [close(0), close(1), wake(155)]);
         assert_eq!((&hand.parts.size_bytes, &hand.parts.completion_s), (&vec![55], &vec![50e-9]));
-        // The end of a connection of a complete page changes nothing.
+        // The end of a connection of a completed page changes nothing.
         assert_eq!(hand.act(|todo| web.ended(60, 0, todo)), []);
         assert_eq!(hand.act(|todo| web.wake(todo)), [OPEN]);
         web.opened(0);
-        // The second page fails: it was the last.
+        // The second and last page fails.
         assert_eq!(hand.act(|todo| web.ended(200, 0, todo)), [close(0)]);
         assert_eq!((hand.parts.begun, hand.parts.size_bytes.len(), hand.finished), (2, 1, true));
     }
