@@ -82,12 +82,14 @@ class Explanation:
     """Where they part; None when they send the same packets."""
     flights: tuple[Flight, ...] = ()
     reasons: tuple[Reason, ...] = ()
+    packets: int = 0
+    """How many the first run sends."""
 
     def lines(self) -> list[str]:
         """For people."""
         found = []
         if self.first is None:
-            found.append(f"{' and '.join(self.names)} send the same packets")
+            found.append(f"{' and '.join(self.names)} send the same {self.packets:,} packets")
         else:
             where = self.first.divergence
             found.append(
@@ -113,6 +115,7 @@ class Explanation:
         """For the JSON document."""
         return {
             "names": list(self.names),
+            "packets": self.packets,
             "first": None if self.first is None else _document(self.first),
             "before": [_document(each) for each in self.before],
             "subflows": [
@@ -176,9 +179,9 @@ def explain(first: Path, second: Path, names: tuple[str, str]) -> Explanation:
         before = [run[:place] for run, place in zip((one, other), at, strict=True)]
         after = [run[place:] for run, place in zip((one, other), at, strict=True)]
         found = _classified(Divergence(at[0], what, a, b), before, after)
-        return Explanation(names, told, found, _flights(*before))
+        return Explanation(names, told, found, _flights(*before), packets=len(one))
     told = tuple(sorted(soft.values(), key=lambda each: each.time_s))
-    return Explanation(names, told[1:], told[0] if told else None)
+    return Explanation(names, told[1:], told[0] if told else None, packets=len(one))
 
 
 def _scaled(packet: Sent, factor: float) -> Sent:
