@@ -30,6 +30,7 @@ LIVE = (
     "probe/test_probe.py",
     "stack/",
     "stack_engine/",
+    "testbed/test_any_session.py",
     "testbed/test_testbed.py",
 )
 """Tests on the real clock and real packets: not beside those that use all cores."""

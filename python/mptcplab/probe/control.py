@@ -3,12 +3,14 @@
 import errno
 import json
 import socket
+import time
 from typing import Any, Final
 
 _IPPROTO_MPTCP: Final = 262
 _SOL_MPTCP: Final = 284
 _MPTCP_INFO: Final = 1
 _LONGEST_LINE: Final = 8_000_000
+_LEAST_WAIT_S: Final = 0.001
 
 
 class ClosedError(Exception):
@@ -48,10 +50,13 @@ class Lines:
         except OSError as error:
             raise ClosedError(str(error)) from None
 
-    def hear(self, longest: int = _LONGEST_LINE) -> dict[str, Any]:
-        """The next. Raises ClosedError."""
+    def hear(self, longest: int = _LONGEST_LINE, within_s: float | None = None) -> dict[str, Any]:
+        """The next, which with `within_s` is complete after so long. Raises ClosedError."""
+        until = None if within_s is None else time.monotonic() + within_s
         while b"\n" not in self._held:
             try:
+                if until is not None:
+                    self.connection.settimeout(max(_LEAST_WAIT_S, until - time.monotonic()))
                 part = self.connection.recv(65_536)
             except OSError as error:
                 raise ClosedError(str(error)) from None

@@ -1,5 +1,6 @@
 """The server of a probe: it sends nothing to whoever has not said the token, and bounds what it sends to who has."""
 
+import contextlib
 import hmac
 import math
 import socket
@@ -14,6 +15,9 @@ from mptcplab.probe import control, stream
 _SESSIONS: Final = 4
 _FIRST_LINE: Final = 4096
 _GREETING_S: Final = 5.0
+MOST_GREETING: Final = 64
+"""Connections whose token has not come yet; one more, and the oldest goes."""
+_PAUSE_S: Final = 0.05
 _MOST_ARRIVALS: Final = 100_000
 
 
@@ -40,6 +44,7 @@ class _Serving:
         self._token = token
         self._has_mptcp = has_mptcp
         self._sessions: dict[bytes, _Session] = {}
+        self._greeting: dict[socket.socket, None] = {}
         self._lock = threading.Lock()
 
     def datagrams(self, ended: Callable[[], bool]) -> None:
@@ -58,18 +63,29 @@ class _Serving:
                 continue
             session.address = sender
             if said.kind == stream.ECHO:
-                self._udp.sendto(data, sender)
+                with contextlib.suppress(OSError):  # a port or an address that nothing can be sent to
+                    self._udp.sendto(data, sender)
             elif len(session.arrivals) < _MOST_ARRIVALS:
                 session.arrivals.append((said.number, said.time_ns, arrived_ns))
 
-    def client(self, connection: socket.socket) -> None:
+    def admit(self, connection: socket.socket) -> None:
+        """Let it say its token; for a crowd that does not, the oldest makes room."""
+        with self._lock:
+            if len(self._greeting) >= MOST_GREETING:
+                oldest = next(iter(self._greeting))
+                del self._greeting[oldest]
+                with contextlib.suppress(OSError):  # its thread sees the end, and closes it
+                    oldest.shutdown(socket.SHUT_RDWR)
+            self._greeting[connection] = None
+        threading.Thread(target=self._client, args=(connection,), daemon=True).start()
+
+    def _client(self, connection: socket.socket) -> None:
         """Carry out the orders of one client."""
         session = _Session(stream.new_session())
         with connection:
             lines = control.Lines(connection)
-            connection.settimeout(_GREETING_S)
             try:
-                told = lines.hear(_FIRST_LINE).get("token")
+                told = lines.hear(_FIRST_LINE, _GREETING_S).get("token")
                 if not isinstance(told, str) or not hmac.compare_digest(
                     told.encode("utf-8", "surrogatepass"), self._token.encode()
                 ):
@@ -80,16 +96,19 @@ class _Serving:
                         lines.say({"error": f"{_SESSIONS} probes are running; try again later"})
                         return
                     self._sessions[session.name] = session
-                connection.settimeout(stream.LONGEST_S)
+                    self._greeting.pop(connection, None)
                 mptcp = control.speaks_mptcp(connection) if self._has_mptcp else None
                 lines.say({"session": session.name.hex(), "mptcp": mptcp})
                 while not session.is_over:
-                    lines.say(self._carried_out(lines.hear(_FIRST_LINE), session))
-            except control.ClosedError:
+                    left_s = session.began + stream.LONGEST_S - time.monotonic()
+                    lines.say(self._carried_out(lines.hear(_FIRST_LINE, left_s), session))
+            except (control.ClosedError, OSError):
                 pass
             finally:
                 session.open = False
-                self._sessions.pop(session.name, None)
+                with self._lock:
+                    self._sessions.pop(session.name, None)
+                    self._greeting.pop(connection, None)
 
     def _carried_out(self, order: dict[str, Any], session: _Session) -> dict[str, Any]:
         match order.get("do"):
@@ -116,6 +135,8 @@ class _Serving:
             return {"error": f"more than the {stream.MOST_BYTES / 1e6:.0f} MB of a session"}
         session.sent_bytes += asked_bytes
         sent = stream.send(self._udp, session.address, session.name, rate_bps, seconds, lambda: session.is_over)
+        # The first packet of a stream is sent whole, however little was asked for.
+        session.sent_bytes += max(0, sent * (stream.PAYLOAD_BYTES + stream.HEADERS_BYTES) - asked_bytes)
         return {"sent": sent}
 
 
@@ -143,7 +164,10 @@ def serve(host: str, port: int, token: str, seconds: float, ready: Callable[[int
                     connection, _ = listener.accept()
                 except TimeoutError:
                     continue
-                threading.Thread(target=serving.client, args=(connection,), daemon=True).start()
+                except OSError:  # the caller has gone already, or there are no descriptors: until others go
+                    time.sleep(_PAUSE_S)
+                    continue
+                serving.admit(connection)
         finally:
             ended.set()
             reader.join()
