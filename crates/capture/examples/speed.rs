@@ -1,12 +1,12 @@
-//! How fast captures are read and analysed.
+//! Measures how fast captures are read and analysed.
 //!
 //! ```text
 //! cargo run --release -p capture --example speed -- write 1000000000 0 /tmp/big.pcapng
 //! time cargo run --release -p capture --example speed -- read /tmp/big.pcapng
 //! ```
 //!
-//! `write` makes a capture of so many bytes, each packet cut to the snap length (0: whole): a connection of two subflows
-//! with 1,400 bytes in each segment, one ACK for two of them, and one segment in a hundred sent twice.
+//! `write` makes a capture of the given number of bytes, each packet cut to the snap length (0: uncut): a connection of
+//! two subflows with 1,400 bytes in each segment, one ACK per two segments, and every hundredth segment sent twice.
 
 use capture::Writer;
 use capture::analysis::{Analyser, Options};

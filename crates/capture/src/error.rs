@@ -1,14 +1,14 @@
-//! What can be wrong with a capture.
+//! Errors of reading captures.
 
 use std::fmt;
 
 /// Why a file cannot be read as a capture.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// It is none.
+    /// The file is not a capture.
     #[error("not a capture: {0}")]
     NotACapture(Beginning),
-    /// It is packed, and cannot be unpacked.
+    /// The file is compressed and cannot be decompressed.
     #[error("{0}")]
     Packed(String),
     /// The file cannot be read.
@@ -16,7 +16,7 @@ pub enum CaptureError {
     Io(#[from] std::io::Error),
 }
 
-/// How a file begins that is no capture.
+/// The first bytes of a file that is not a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beginning(pub Vec<u8>);
 

@@ -1,7 +1,7 @@
-//! Packet captures: read (pcapng and pcap), written (pcapng), and what they say about TCP and Multipath TCP.
+//! Reads packet captures (pcapng and pcap), writes them (pcapng), and analyses TCP and Multipath TCP in them.
 //!
-//! Any bytes may come as a capture: nothing panics, and what is damaged or cut off is reported with what could be read
-//! of it. No clock and no files here: a capture is anything that can be read.
+//! Input may be any bytes: nothing panics, and damage or truncation is reported along with what could be read. The
+//! crate uses no clock and opens no files: a capture is any [`std::io::Read`].
 
 pub mod analysis;
 mod error;

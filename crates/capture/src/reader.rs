@@ -1,7 +1,7 @@
-//! Captures as files have them: pcapng (draft-ietf-opsawg-pcapng) and pcap, of either byte order, read as a stream.
+//! Reads capture files as a stream: pcapng (draft-ietf-opsawg-pcapng) and pcap, in either byte order.
 //!
-//! By hand, since the packets of several files are asked for one by one and what is cut off or damaged is to be said
-//! with its place and not to be an error: what came before it is read.
+//! This is our own parser because the packets of several files are requested one by one, and because damage or
+//! truncation must be reported with its offset and not as an error: everything before it is read.
 
 use crate::CaptureError;
 use crate::error::Beginning;
@@ -9,24 +9,24 @@ use crate::source::Source;
 use crate::unpack::Unpacked;
 use std::io::Read;
 
-/// No block and no packet is longer; what claims to be is damage.
+/// Maximum length of a block or packet. A larger length is a sign of damage.
 const BLOCK_LIMIT: usize = 1 << 24;
 const SECTION: u32 = 0x0a0d_0d0a;
 
 /// An interface of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name; empty where the capture has none.
+    /// Name of the interface; empty if the capture gives none.
     pub name: String,
     /// Link type, see [`crate::link`].
     pub link_type: u32,
     clock: Clock,
 }
 
-/// How time stamps count.
+/// Unit and offset of time stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Clock {
-    /// Units in a second.
+    /// Units per second.
     units: u64,
     offset_s: i64,
 }
@@ -45,19 +45,19 @@ impl Clock {
 /// A packet of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// When it was captured: nanoseconds, as a rule since 1970.
+    /// Capture time in nanoseconds, usually since 1970.
     pub time_ns: u64,
     /// Index into [`Reader::interfaces`].
     pub interface: usize,
     /// Link type of the interface.
     pub link_type: u32,
-    /// Its length when it was captured.
+    /// Length of the packet on the network.
     pub original_len: u32,
-    /// What the capture holds of it.
+    /// The captured bytes.
     pub bytes: &'a [u8],
 }
 
-/// Which format, and how its numbers stand.
+/// The file format.
 #[derive(Clone, Copy)]
 enum Format {
     Pcapng,
@@ -70,13 +70,13 @@ pub struct Reader<R: Read> {
     format: Format,
     big_endian: bool,
     interfaces: Vec<Interface>,
-    /// Where the interfaces of the present section begin.
+    /// Index of the first interface of the current section.
     section: usize,
     last_ns: u64,
     damage: Option<String>,
 }
 
-/// What a block turned out to be.
+/// A parsed block.
 enum Block {
     Packet { interface: usize, time_ns: u64, original_len: u32, at: usize, len: usize },
     Other,
@@ -86,7 +86,7 @@ impl<R: Read> Reader<R> {
     /// Reads the beginning of a capture.
     ///
     /// # Errors
-    /// [`CaptureError::NotACapture`] for anything else, and those of `inner`.
+    /// [`CaptureError::NotACapture`] for other files, and the errors of `inner`.
     pub fn new(inner: R) -> Result<Reader<R>, CaptureError> {
         let mut source = Source::new(Unpacked::new(inner)?);
         let beginning = source.peek(24)?.to_vec();
@@ -98,7 +98,7 @@ impl<R: Read> Reader<R> {
         let not = |beginning: &[u8]| CaptureError::NotACapture(Beginning(beginning.to_vec()));
         let Some(&magic) = beginning.first_chunk::<4>() else { return Err(not(&beginning)) };
         let (format, big_endian) = match u32::from_be_bytes(magic) {
-            // The byte order comes with the section.
+            // The section header gives the byte order.
             SECTION => (Format::Pcapng, false),
             0xa1b2_c3d4 => (Format::Pcap { nanoseconds: false }, true),
             0xd4c3_b2a1 => (Format::Pcap { nanoseconds: false }, false),
@@ -114,7 +114,7 @@ impl<R: Read> Reader<R> {
                 return Err(not(header));
             }
             let units = if nanoseconds { 1_000_000_000 } else { 1_000_000 };
-            // The upper bits tell of a frame check sequence, which stands after the packet and is not read.
+            // The upper bits describe a frame check sequence, which follows the packet and is not read.
             let link_type = number(header, 20, big_endian) & 0xffff;
             let clock = Clock { units, offset_s: 0 };
             reader.interfaces.push(Interface { name: String::new(), link_type, clock });
@@ -122,20 +122,20 @@ impl<R: Read> Reader<R> {
         Ok(reader)
     }
 
-    /// The interfaces known so far; further ones may come with the packets.
+    /// The interfaces known so far. More may follow with the packets.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
     }
 
-    /// Why reading ended before the file did, and where: it is cut off or damaged.
+    /// Why and where reading ended before the end of the file: it is truncated or damaged.
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
     }
 
-    /// The next packet; none at the end, and where the file is damaged ([`Reader::damage`]).
+    /// The next packet; `None` at the end, or where the file is damaged ([`Reader::damage`]).
     ///
     /// # Errors
-    /// Those of the reader below.
+    /// The errors of the underlying reader.
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {
         let (found, length) = loop {
             let (block, length) = match self.format {
@@ -169,7 +169,7 @@ impl<R: Read> Reader<R> {
         self.damage = Some(format!("{what} at byte {offset}: what follows is not read"));
     }
 
-    /// The next record of a pcap file, which stands in the source as a whole, and its length.
+    /// The next record of a pcap file, which is completely in the source's buffer, and its length.
     fn record(&mut self) -> Result<Option<(Block, usize)>, CaptureError> {
         let big = self.big_endian;
         let header = self.source.peek(16)?;
@@ -195,7 +195,7 @@ impl<R: Read> Reader<R> {
         Ok(Some((Block::Packet { interface: 0, time_ns, original_len, at: 16, len }, 16 + len)))
     }
 
-    /// The next block of a pcapng file, which stands in the source as a whole, and its length.
+    /// The next block of a pcapng file, which is completely in the source's buffer, and its length.
     fn block(&mut self) -> Result<Option<(Block, usize)>, CaptureError> {
         let head = self.source.peek(12)?;
         if head.len() < 12 {
@@ -205,7 +205,7 @@ impl<R: Read> Reader<R> {
             return Ok(None);
         }
         let magic: [u8; 4] = *head[8..].first_chunk().unwrap_or(&[0; 4]);
-        // The same in either byte order.
+        // The section's block type reads the same in either byte order.
         let is_section = number(head, 0, true) == SECTION;
         if is_section {
             match u32::from_be_bytes(magic) {
@@ -224,7 +224,7 @@ impl<R: Read> Reader<R> {
             self.damaged(&format!("a block that claims {length} bytes"));
             return Ok(None);
         }
-        // Some writers forget the padding in the length.
+        // Some writers leave the padding out of the length.
         let length = length.next_multiple_of(4);
         let section = self.section;
         let block = self.source.peek(length)?;
@@ -232,7 +232,7 @@ impl<R: Read> Reader<R> {
             self.damaged("the file is cut off in a block");
             return Ok(None);
         }
-        // Without head and trailing length.
+        // Without the block head and the trailing length.
         let body = &block[8..length - 4];
         let field = |at: usize| (body.len() >= at + 4).then(|| number(body, at, big));
         let found = match kind {
@@ -244,7 +244,7 @@ impl<R: Read> Reader<R> {
                 self.interfaces.push(interface);
                 Block::Other
             }),
-            // Enhanced packet block, and its obsolete forerunner with 16 bits of interface and 16 of drops.
+            // Enhanced packet block, and the obsolete packet block with 16 bits of interface and 16 of drops.
             2 | 6 => (|| {
                 let id = if kind == 6 { field(0)? } else { u32::from(short(body, 0, big)) };
                 let interface = section.checked_add(id as usize)?;
@@ -253,7 +253,7 @@ impl<R: Read> Reader<R> {
                 let (len, original_len) = (field(12)? as usize, field(16)?);
                 (len <= body.len() - 20).then_some(Block::Packet { interface, time_ns, original_len, at: 28, len })
             })(),
-            // Simple packet block: no time of its own, of the first interface.
+            // Simple packet block: no time stamp, always on the section's first interface.
             3 => (|| {
                 self.interfaces.get(section)?;
                 let original_len = field(0)?;
@@ -286,7 +286,7 @@ fn interface(body: &[u8], big_endian: bool) -> Option<Interface> {
         match (code, value) {
             (0, _) => break,
             (2, name) => found.name = String::from_utf8_lossy(name).into_owned(),
-            // A power of ten, or of two; what would not fit 64 bits is no resolution.
+            // A power of ten or of two. A resolution that exceeds 64 bits is invalid.
             (9, [exponent]) if exponent & 0x80 == 0 => found.clock.units = 10_u64.checked_pow(u32::from(*exponent))?,
             (9, [exponent]) => found.clock.units = 1_u64.checked_shl(u32::from(exponent & 0x7f))?,
             (14, seconds) if len == 8 => {
@@ -300,13 +300,13 @@ fn interface(body: &[u8], big_endian: bool) -> Option<Interface> {
     Some(found)
 }
 
-/// 32 bits at `at`, which must be there.
+/// The 32-bit number at `at`, which must be in range.
 fn number(bytes: &[u8], at: usize, big_endian: bool) -> u32 {
     let bytes = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
     if big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
 }
 
-/// 16 bits at `at`; 0 where there are none.
+/// The 16-bit number at `at`; missing bytes count as 0.
 fn short(bytes: &[u8], at: usize, big_endian: bool) -> u16 {
     let bytes = [bytes.get(at).copied().unwrap_or(0), bytes.get(at + 1).copied().unwrap_or(0)];
     if big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }

@@ -1,8 +1,8 @@
-//! A window on a stream of bytes: what is needed next stands together in memory.
+//! A buffered window on a stream, in which the next bytes are contiguous.
 
 use std::io::{self, Read};
 
-/// How much is read at a time.
+/// Number of bytes read at a time.
 const CHUNK: usize = 1 << 18;
 
 /// Bytes from a reader, in order.
@@ -11,7 +11,7 @@ pub struct Source<R> {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Place of `start` in the stream.
+    /// Offset of `start` in the stream.
     offset: u64,
     ended: bool,
 }
@@ -21,17 +21,17 @@ impl<R: Read> Source<R> {
         Source { inner, buffer: vec![0; 2 * CHUNK], start: 0, end: 0, offset: 0, ended: false }
     }
 
-    /// What it reads from.
+    /// The underlying reader.
     pub fn inner(&self) -> &R {
         &self.inner
     }
 
-    /// How many bytes of the stream have been taken.
+    /// Number of bytes of the stream taken so far.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The next bytes, `wanted` of them, or fewer where the stream ends. They stay until [`Source::take`].
+    /// The next `wanted` bytes, or fewer at the end of the stream. They stay until [`Source::take`].
     pub fn peek(&mut self, wanted: usize) -> io::Result<&[u8]> {
         while self.end - self.start < wanted && !self.ended {
             if self.start > 0 && self.start + wanted.max(CHUNK) > self.buffer.len() {
@@ -52,7 +52,7 @@ impl<R: Read> Source<R> {
         Ok(&self.buffer[self.start..self.end.min(self.start + wanted)])
     }
 
-    /// Takes the next `length` bytes, which have been peeked at.
+    /// Takes the next `length` bytes, which must have been peeked at.
     pub fn take(&mut self, length: usize) -> &[u8] {
         let from = self.start;
         self.start = (self.start + length).min(self.end);

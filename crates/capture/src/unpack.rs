@@ -1,18 +1,18 @@
-//! Compressed captures: gzip, Zstandard and xz, told by how a file begins, whatever its name is.
+//! Decompresses captures: gzip, Zstandard and xz, recognised by the first bytes of the file, not by its name.
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
-/// A stream of which the first bytes have been looked at.
+/// A stream whose first bytes have been read ahead.
 type Begun<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// The bytes of a capture: as they stand, or unpacked.
+/// The bytes of a capture, decompressed if necessary.
 pub struct Unpacked<R: Read> {
     packed: Packed<Begun<R>>,
-    /// What it is packed with.
+    /// Name of the compression format.
     kind: Option<&'static str>,
-    /// Why unpacking ended before the file did.
+    /// Why decompression ended before the end of the file.
     failure: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl<R: Read> Unpacked<R> {
         Ok(Unpacked { packed, kind, failure: None })
     }
 
-    /// Why unpacking ended early, in words.
+    /// Describes why decompression ended early.
     pub fn failure(&self) -> Option<String> {
         let (kind, failure) = (self.kind?, self.failure.as_ref()?);
         Some(format!("the {kind} data are cut off or damaged ({failure})"))
@@ -60,7 +60,7 @@ impl<R: Read> Read for Unpacked<R> {
         };
         match read {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
-            // A file that cannot be read has an error of the system; what is damaged is read up to there.
+            // A system error is passed on. Damaged data is read up to the damage.
             Err(error) if error.raw_os_error().is_none() => {
                 self.failure = Some(error.to_string());
                 Ok(0)
@@ -70,7 +70,7 @@ impl<R: Read> Read for Unpacked<R> {
     }
 }
 
-/// Frames of Zstandard, one after another.
+/// A sequence of Zstandard frames.
 struct Frames<R> {
     inner: R,
     decoder: FrameDecoder,
@@ -82,7 +82,7 @@ impl<R: BufRead> Frames<R> {
         Frames { inner, decoder: FrameDecoder::new(), within: false }
     }
 
-    /// Begins the next frame, or passes over one that is to be skipped (RFC 8878 §3.1.2); answers false at the end.
+    /// Begins the next frame, or skips a skippable one (RFC 8878 §3.1.2). Returns false at the end.
     fn begin(&mut self) -> io::Result<bool> {
         if self.inner.fill_buf()?.is_empty() {
             return Ok(false);

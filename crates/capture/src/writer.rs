@@ -1,14 +1,15 @@
-//! A pcapng file (draft-ietf-opsawg-pcapng) of one section: raw IP packets of named interfaces, nanoseconds.
+//! Writes pcapng files (draft-ietf-opsawg-pcapng) with one section: raw IP packets of named interfaces, with nanosecond
+//! time stamps.
 
 use std::io::{self, Write};
 
 /// Link type RAW: the packet begins with its IP header.
 pub const LINKTYPE_RAW: u16 = 101;
 
-/// The longest packet there can be of IPv4 and of IPv6 without jumbograms, with room to spare.
+/// Upper bound of the length of IPv4 packets and of IPv6 packets without jumbograms, with a margin.
 const PACKET_LIMIT: u32 = 1 << 18;
 
-/// Writes packets. Little-endian on every machine, so that the same packets are the same bytes.
+/// Writes packets, little-endian on every machine, so that the same packets give the same bytes.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: W,
@@ -18,13 +19,13 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a file. Of each packet at most `snap_length` bytes are kept; 0 keeps all.
+    /// Begins a file. At most `snap_length` bytes of each packet are kept; 0 keeps all.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn new(out: W, snap_length: u32) -> io::Result<Self> {
         let mut writer = Writer { out, interfaces: 0, snap_length, block: Vec::new() };
-        // Byte-order magic, version 1.0, length of the section not given.
+        // Byte-order magic, version 1.0, section length not specified.
         writer.block.extend_from_slice(&0x1a2b_3c4d_u32.to_le_bytes());
         writer.block.extend_from_slice(&[1, 0, 0, 0]);
         writer.block.extend_from_slice(&[0xff; 8]);
@@ -34,10 +35,10 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Adds an interface and answers its number.
+    /// Adds an interface and returns its number.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn interface(&mut self, name: &str) -> io::Result<u32> {
         self.block.extend_from_slice(&LINKTYPE_RAW.to_le_bytes());
         self.block.extend_from_slice(&[0, 0]);
@@ -50,10 +51,10 @@ impl<W: Write> Writer<W> {
         Ok(self.interfaces - 1)
     }
 
-    /// Adds a packet: `original_len` bytes long, of which `bytes` are there.
+    /// Adds a packet of length `original_len`, of which `bytes` were captured.
     ///
     /// # Errors
-    /// Those of `out`, and [`io::ErrorKind::InvalidInput`] for an interface that was not added.
+    /// The errors of `out`, and [`io::ErrorKind::InvalidInput`] for an interface that was not added.
     pub fn packet(&mut self, interface: u32, time_ns: u64, bytes: &[u8], original_len: u32) -> io::Result<()> {
         if interface >= self.interfaces {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("there is no interface {interface}")));
@@ -68,10 +69,10 @@ impl<W: Write> Writer<W> {
         self.finish_block(6)
     }
 
-    /// Writes out what is buffered below.
+    /// Flushes the output.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -111,7 +112,7 @@ impl<W: Write> Writer<W> {
 mod tests {
     use super::*;
 
-    /// Block by block as the specification draws them.
+    /// Block by block as drawn in the specification.
     #[test]
     fn the_bytes_of_a_small_file() {
         let mut writer = Writer::new(Vec::new(), 5).unwrap();

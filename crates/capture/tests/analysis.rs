@@ -1,4 +1,4 @@
-//! Captures made by hand, packet by packet, and what is to be found in them.
+//! Captures written by hand, packet by packet, with the expected analysis.
 
 use capture::Writer;
 use capture::analysis::report::Analysis;
@@ -12,9 +12,9 @@ use wire::{
 
 const KEY_A: u64 = 0x0102_0304_0506_0708;
 const KEY_B: u64 = 0x1112_1314_1516_1718;
-/// SHA-1 of the keys by Python's hashlib: first 32 bits and last 64.
+/// SHA-1 of the keys, computed with Python's hashlib: the first 32 bits and the last 64.
 const TOKEN_A: &str = "dd5783bc";
-/// HMAC with SHA-1 by Python's hmac: of the responder the first 64 bits, of the initiator all.
+/// HMAC-SHA-1, computed with Python's hmac: the responder's first 64 bits, and all of the initiator's.
 const HMAC_B: u64 = 0x254c_e9ce_e1c7_cdd7;
 const HMAC_A: [u8; 20] = [
     0xea, 0xdd, 0xd7, 0xd4, 0x4f, 0xb1, 0xbe, 0x97, 0xa6, 0x80, 0xf0, 0xe4, 0xc2, 0xfe, 0x89, 0x6b, 0x33, 0x2c, 0x1a,
@@ -22,7 +22,7 @@ const HMAC_A: [u8; 20] = [
 ];
 const MS: u64 = 1_000_000;
 
-/// One side's end, and its numbers.
+/// The addresses of a subflow.
 #[derive(Clone, Copy)]
 struct Flow {
     client: &'static str,
@@ -34,7 +34,7 @@ const SECOND: Flow = Flow { client: "10.0.1.1:40001", server: "192.0.2.1:80" };
 const CLIENT_ISN: u32 = 1000;
 const SERVER_ISN: u32 = u32::MAX - 500;
 
-/// A capture under way.
+/// A capture being written.
 struct Capture {
     writer: Writer<Vec<u8>>,
 }
@@ -56,7 +56,7 @@ impl Capture {
         Capture { writer }
     }
 
-    /// Relative numbers: a SYN has 0, the first byte 1.
+    /// Adds a packet. Numbers are relative: a SYN has 0, the first byte 1.
     fn packet(&mut self, time_ns: u64, flow: Flow, up: bool, sent: Sent) {
         let (from, to) = if up { (flow.client, flow.server) } else { (flow.server, flow.client) };
         let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
@@ -117,14 +117,14 @@ fn data_ack(dsn: u64) -> Option<Dss> {
     Some(Dss { data_ack: Some(DataNumber::short(dsn)), ..Dss::default() })
 }
 
-/// Version 0, captured at the server, which sends 2,000 bytes: the second half is lost, repeated and reinjected.
+/// Version 0, captured at the server, which sends 2,000 bytes. The second half is lost, retransmitted and reinjected.
 fn version_0() -> Capture {
     let capable = |sender_key, receiver_key| {
         vec![MptcpOption::Version0(Version0::MpCapable { flags: 1, sender_key, receiver_key })]
     };
     let mut capture = Capture::new();
     capture.handshake(0, FIRST, [capable(KEY_A, None), capable(KEY_B, None), capable(KEY_A, Some(KEY_B))]);
-    // By Python's hmac with SHA-1, of the concatenations of RFC 6824 §3.2.
+    // Computed with Python's hmac with SHA-1, over the concatenations of RFC 6824 §3.2.
     let join = [
         MpJoin::Syn { backup: true, address_id: 3, token: wire::keys::v0::token(KEY_B), nonce: 0x2122_2324 },
         MpJoin::SynAck { backup: false, address_id: 0, hmac: HMAC_B, nonce: 0x3132_3334 },
@@ -171,7 +171,7 @@ fn version_0_by_hand() {
     let [up, down] = &connection.streams[..] else { panic!("two directions") };
     assert_eq!((up.segments_sent, up.bytes), (0, 0));
     assert_eq!((down.segments_sent, down.retransmissions, down.reinjections, down.bytes), (4, 1, 1, 2000));
-    // Sent at 30 ms, acknowledged at 50; the other half was sent three times.
+    // Sent at 30 ms and acknowledged at 50 ms; the other half was sent three times.
     let rtt = down.data_ack_rtt.unwrap();
     assert_eq!((rtt.count, rtt.min_s, rtt.mean_s, rtt.p95_s), (1, 0.02, 0.02, 0.02));
     assert_eq!(down.out_of_order_delay, None, "the receiver was not captured");
@@ -182,7 +182,7 @@ fn version_0_by_hand() {
     assert_eq!(second.handshake_rtt_s, Some(0.02));
     assert_eq!((first.flows[1].retransmissions, first.flows[1].reinjections), (1, 0));
     assert_eq!((second.flows[1].retransmissions, second.flows[1].reinjections), (0, 1));
-    // From 30 to 50 ms, and from 232 to 260.
+    // From 30 to 50 ms, and from 232 to 260 ms.
     assert_eq!(first.flows[1].rtt.unwrap().mean_s, 0.02);
     assert_eq!(second.flows[1].rtt.unwrap().mean_s, 0.028);
     assert_eq!(connection.events[0].text, "address 4: 192.0.2.9");
@@ -203,7 +203,7 @@ fn a_join_that_is_not_genuine_is_found() {
     assert_eq!(analysis.connections[0].subflows[2].join_hmac, Some("wrong"));
 }
 
-/// TCP without Multipath TCP, with a retransmission.
+/// Plain TCP with a retransmission.
 fn plain() -> Capture {
     let mut capture = Capture::new();
     capture.handshake(0, FIRST, Default::default());
@@ -236,10 +236,10 @@ fn an_acknowledgment_of_nothing_acknowledges_nothing() {
     let mut capture = Capture::new();
     let data = |len: u32| Sent { flags: Flags::ACK, seq: 1, ack: 1, len, ..Sent::default() };
     capture.packet(30 * MS, FIRST, false, data(1000));
-    // Below the first byte there is no other: the SYN's own number.
+    // An acknowledgment of the SYN's own number covers no data.
     capture.packet(50 * MS, FIRST, true, Sent { ack: 0, ..data(0) });
     let analysis = capture.analyse();
-    // Without a SYN who is seen first is the client.
+    // Without a SYN, the sender of the first packet is the client.
     let down = &analysis.connections[0].streams[0];
     assert_eq!((down.bytes, down.segments_sent, down.retransmissions), (1000, 1, 0));
 }

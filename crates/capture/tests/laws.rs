@@ -1,5 +1,6 @@
-//! The laws of `analysis::laws` on random connections with random packets missing from the capture, cut anywhere, of either
-//! host or of both: 300 of them, and 20,000 with `cargo test --release -p capture --test laws -- --ignored`.
+//! Checks the invariants of `analysis::laws` on random connections with random packets missing from the capture, cut at
+//! random places, taken at either host or at both: 300 of them, and 20,000 with `cargo test --release -p capture --test
+//! laws -- --ignored`.
 
 mod traffic;
 
@@ -24,7 +25,7 @@ fn one_case(seed: u64) {
             continue;
         }
         let mut seen: Vec<Seen> = made.seen.iter().filter(|seen| seen.at_server == server).cloned().collect();
-        // Packets that the capture missed; a direction, and a beginning and an end, that it does not have.
+        // Packets that the capture missed; and a direction, a beginning and an end that it lacks.
         let missing = random.below(30);
         let only = [None, None, None, Some(true), Some(false)][random.below(5) as usize];
         seen.retain(|seen| !random.percent(missing) && only.is_none_or(|up| up == seen.up));
@@ -46,7 +47,7 @@ fn one_case(seed: u64) {
     if random.percent(50) {
         files.reverse();
     }
-    // Every law is checked in it.
+    // `analyse` checks every invariant.
     let analysis = analyse(files.iter().map(|(name, file)| (name.as_str(), &file[..])));
     let sent = plan.segments * 1000;
     for connection in &analysis.connections {
@@ -78,7 +79,7 @@ fn flow(analysis: &mut Analysis) -> &mut Flow {
     &mut analysis.connections[0].subflows[0].flows[1]
 }
 
-/// A report of a whole connection, with one number changed.
+/// Takes the report of a whole connection and changes one number.
 #[test]
 fn a_law_that_is_broken_is_named() {
     let made = generate(Plan::plain(3));

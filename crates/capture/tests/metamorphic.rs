@@ -1,4 +1,4 @@
-//! The same packets, captured in another way, give the same numbers; where they cannot, the report says so.
+//! The same packets, captured in another way, give the same numbers. Where that is impossible, the report says so.
 
 mod traffic;
 
@@ -25,7 +25,7 @@ fn one(seen: &[Seen]) -> Analysis {
     analyse([("one", &file(seen, "eth0", 0)[..])])
 }
 
-/// The numbers are those that the connection was made with, at either end and at both.
+/// The numbers are those the connection was generated with, at either end and at both.
 #[test]
 fn what_is_counted_is_what_was_made() {
     for plan in plans() {
@@ -41,7 +41,7 @@ fn what_is_counted_is_what_was_made() {
             if place == "client" {
                 continue;
             }
-            // The receiver does not see what was lost.
+            // The receiver does not see lost packets.
             let counted = (down.segments_sent, down.retransmissions, down.reinjections);
             assert_eq!(counted, (made.sent, made.retransmissions, made.reinjections), "{place} {plan:?}");
             if place == "both" {
@@ -73,7 +73,7 @@ fn a_capture_in_parts_in_any_order_is_one_capture() {
                     assert_eq!(analysis.interfaces.len(), 1);
                 }
             }
-            // Each direction in a file of its own.
+            // Each direction in its own file.
             let ways = [true, false].map(|up| file(seen.iter().filter(|seen| seen.up == up), "tap", 0));
             assert_eq!(essence(&analyse([("up", &ways[0][..]), ("down", &ways[1][..])])), whole, "{plan:?}");
         }
@@ -87,7 +87,7 @@ fn records_a_little_out_of_order_are_put_in_order() {
         let seen = at(&made, true);
         let mut random = Random(plan.seed);
         let mut moved = seen.clone();
-        // By up to 5 ms, as packets of several queues are.
+        // Reordered by up to 5 ms, as happens with several queues.
         moved.sort_by_cached_key(|seen| seen.time_ns + random.below(5 * MS));
         assert_eq!(essence(&one(&moved)), essence(&one(&seen)), "{plan:?}");
     }
@@ -194,18 +194,18 @@ fn packets_that_are_there_twice_count_once() {
             twice.sort_by_key(|seen| seen.time_ns);
             let analysis = one(&twice);
             assert_eq!(essence(&analysis), whole, "{plan:?}, {later_ns} ns");
-            // Acknowledgments that say the same again at once may be a few more.
+            // Identical acknowledgments in quick succession may add a few.
             assert!(analysis.files[0].duplicates >= seen.len() as u64, "{plan:?}");
         }
     }
 }
 
-/// A closed end answers every packet with a reset that says the same, and each is one.
+/// A closed end answers every packet with an identical reset, and each of them counts.
 #[test]
 fn resets_that_say_the_same_are_several() {
     let mut seen = at(&generate(Plan { timestamps: true, identified: false, ..Plan::plain(3) }), true);
     let mut reset = seen.iter().rev().find(|seen| seen.up && !seen.has_data).unwrap().clone();
-    reset.bytes[33] = 4; // the flags of TCP behind 20 bytes of IP
+    reset.bytes[33] = 4; // the TCP flags, after 20 bytes of IP
     let (before, end_ns) = (one(&seen), seen.last().unwrap().time_ns);
     for number in 1..=3 {
         seen.push(Seen { time_ns: end_ns + number * 600_000, ..reset.clone() });
@@ -215,7 +215,7 @@ fn resets_that_say_the_same_are_several() {
     assert_eq!(after.connections[0].subflows.iter().map(|subflow| subflow.resets).sum::<u64>(), 3);
 }
 
-/// At the receiver, a packet that the network let pass another is neither sent again nor lost.
+/// At the receiver, a packet that was reordered in the network counts neither as retransmitted nor as lost.
 #[test]
 fn overtaken_packets_are_not_sent_again() {
     for plan in plans().filter(|plan| plan.loss_percent == 0 && plan.segments > 3) {
@@ -247,7 +247,7 @@ fn a_lost_mapping_that_comes_again_later_is_used() {
         let made = generate(plan);
         let mut seen = at(&made, true);
         let whole = essence(&one(&seen));
-        // What is sent twice on its subflow loses its options the first time: NOPs stand in their place.
+        // The first copy of each retransmitted segment loses its options, which are replaced by NOPs.
         let mut later = std::collections::BTreeSet::new();
         for packet in seen.iter_mut().rev().filter(|packet| packet.has_data && !packet.up) {
             let numbers = packet.bytes[20..28].to_vec();
@@ -273,7 +273,7 @@ fn snap_lengths_that_keep_the_headers_change_nothing() {
     assert!(analysis.files[0].undecoded > 0, "and where it does not keep them, it is said");
 }
 
-/// Everything that may stand before the packet.
+/// All supported encapsulations of a packet.
 #[test]
 fn each_encapsulation_gives_the_same() {
     let made = generate(Plan::plain(11));
@@ -348,7 +348,7 @@ fn each_encapsulation_gives_the_same() {
     }
 }
 
-/// IPv4 packets of length 0 have that of their frames.
+/// An IPv4 packet of length 0 gets the length of its frame.
 #[test]
 fn a_length_of_zero_is_that_of_the_frame() {
     let made = generate(Plan::plain(12));

@@ -1,4 +1,4 @@
-//! Containers: both formats, both byte orders, several interfaces, and what is cut off or damaged.
+//! Capture files: both formats, both byte orders, several interfaces, truncation and damage.
 
 use capture::{CaptureError, Reader, Writer};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn read(file: &[u8]) -> (Vec<Row>, Option<String>) {
     (rows, reader.damage().map(str::to_owned))
 }
 
-/// Numbers in one byte order.
+/// Builds a file in one byte order.
 struct Bytes {
     big_endian: bool,
     bytes: Vec<u8>,
@@ -41,7 +41,7 @@ impl Bytes {
         self
     }
 
-    /// The bytes so far as the body of a block.
+    /// Makes a block with the bytes so far as its body.
     fn block(self, kind: u32) -> Vec<u8> {
         let length = self.bytes.len() as u32 + 12;
         Bytes::new(self.big_endian).word(kind).word(length).raw(&self.bytes).word(length).bytes
@@ -75,7 +75,7 @@ fn pcap_of_both_byte_orders_and_resolutions() {
 fn pcapng_of_both_byte_orders_with_every_kind_of_packet_block() {
     for big in [false, true] {
         let new = || Bytes::new(big);
-        // Milliseconds; a power of two with an offset of 10 s; microseconds, since nothing says otherwise.
+        // Milliseconds; a power of two with an offset of 10 s; the default of microseconds.
         let offset = if big { 10_i64.to_be_bytes() } else { 10_i64.to_le_bytes() };
         let millis = new().short(101).short(0).word(0).short(9).short(1).raw(&[3, 0, 0, 0]).short(0).short(0);
         let binary = new().short(1).short(0).word(0).short(2).short(2).raw(b"b\xff\0\0");
@@ -144,7 +144,7 @@ fn damage_ends_the_reading_and_is_told() {
         let (rows, damage) = read(&block(length));
         assert!(rows.is_empty() && damage.as_ref().is_some_and(|text| text.contains(reason)), "{damage:?}");
     }
-    // A packet of an interface that there is not.
+    // A packet of an interface that does not exist.
     let stray = [section(false), Bytes::new(false).word(5).word(0).word(0).word(0).word(0).block(6)].concat();
     assert!(read(&stray).1.unwrap().contains("contradicts itself"));
 }

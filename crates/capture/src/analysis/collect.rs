@@ -1,4 +1,4 @@
-//! The first pass: packets one by one, each to the log of its two ends.
+//! The first pass: sorts the packets one by one into logs, one log per pair of ends and observation point.
 
 use super::log::Log;
 use super::points::Point;
@@ -12,16 +12,16 @@ use std::io::Read;
 use std::net::SocketAddr;
 use wire::DecodeError;
 
-/// How often one asks whether to go on, in packets; a power of two.
+/// Number of packets between calls of `watch`; a power of two.
 const WATCH_PACKETS: u64 = 1 << 16;
-/// Packets of several queues may stand in a file in another order than that of their times: by no more than this.
+/// Maximum reordering in a file: packets of several queues may be written out of time order by up to this much.
 const DISORDER_NS: u64 = 500_000_000;
-/// Nothing is captured of a connection for this long, and then it goes on: the clock was set.
+/// If a connection is silent for this long and then continues, the clock was set forward.
 const FORWARD_NS: u64 = 86_400_000_000_000;
-/// The most steps of the clock that are listed of a file.
+/// Maximum number of clock steps listed per file.
 const STEPS: usize = 16;
 
-/// Everything that was captured, by place and pair of ends.
+/// All captured packets, by observation point and pair of ends.
 #[derive(Default)]
 pub struct Collector {
     pub logs: Vec<Log>,
@@ -33,18 +33,18 @@ pub struct Collector {
     twice: Twice,
 }
 
-/// The clock of one interface of a file, and what was found of it.
+/// State of the clock of one interface of a file.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clock {
     begun: bool,
     latest_ns: u64,
-    /// What is added so that times go on where the clock was set.
+    /// Correction added to time stamps so that time continues across clock steps.
     step_ns: i64,
 }
 
 impl Collector {
-    /// Reads a capture to its end. `watch` is asked now and then whether to go on, with the bytes read so far; answers
-    /// false when it ended that.
+    /// Reads a capture to its end. `watch` is called from time to time with the number of bytes read so far and returns
+    /// whether to continue. Returns false if `watch` stopped the reading.
     ///
     /// # Errors
     /// [`CaptureError`].
@@ -88,7 +88,7 @@ impl Collector {
         Ok(true)
     }
 
-    /// Takes a packet in; answers the number of the place where it was seen, when it is TCP.
+    /// Adds a packet. Returns the index of the observation point if the packet is TCP.
     fn packet(
         &mut self,
         file: &mut File,
@@ -194,7 +194,7 @@ impl Clock {
 }
 
 impl File {
-    /// Counts a packet that is not read, by what it is.
+    /// Counts a packet that is not read, by its kind.
     fn leave(&mut self, what: &'static str) {
         self.other += 1;
         *self.not_read.entry(what).or_default() += 1;

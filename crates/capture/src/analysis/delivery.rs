@@ -1,5 +1,5 @@
-//! How a stream came to be delivered: which subflow brought each byte first, how long bytes waited for those before them, and
-//! which were acknowledged that no file has. Every byte of the stream is counted once: for a subflow, or as missed.
+//! Delivery of a stream: which subflow brought each byte first, how long bytes waited for earlier ones, and which bytes
+//! were acknowledged but appear in no file. Every byte of the stream is counted once, for a subflow or as missed.
 
 use super::group::Group;
 use super::leg::Leg;
@@ -10,23 +10,24 @@ use super::report::Segments;
 use super::spread::Durations;
 use std::collections::BTreeMap;
 
-/// No window is larger (RFC 7323 §2.3): what acknowledges more at once was misread, or is of another stream.
+/// Largest possible window (RFC 7323 §2.3). An acknowledgment that advances further was misread or belongs to another
+/// stream.
 const WINDOW: u64 = 1 << 30;
 
-/// What was counted in one direction.
+/// Counters of one direction.
 #[derive(Debug, Default)]
 pub struct Delivered {
-    /// Bytes of the stream that a subflow brought first, by subflow: in all, and in the window of time.
+    /// Bytes of the stream that each subflow brought first: in total, and in the time window.
     pub by_subflow: Vec<[u64; 2]>,
-    /// Content of all their segments, by subflow.
+    /// Payload bytes of all segments, by subflow.
     pub seen: Vec<u64>,
-    /// All bytes before this place are delivered.
+    /// All bytes before this stream offset are delivered.
     pub bytes: u64,
-    /// How many of those were delivered in the window of time.
+    /// Bytes of these delivered in the time window.
     pub window: u64,
-    /// The place before which all is acknowledged.
+    /// All bytes before this stream offset are acknowledged.
     pub acknowledged: u64,
-    /// Bytes acknowledged that the capture does not have: in all, and in the window of time.
+    /// Bytes acknowledged but absent from the capture: in total, and in the time window.
     pub missed: [u64; 2],
     /// Bytes in the capture beyond `bytes`.
     pub outstanding: u64,
@@ -34,30 +35,32 @@ pub struct Delivered {
     pub unmapped_bytes: u64,
     /// When the last byte was delivered.
     pub last_ns: Option<u64>,
-    /// The longest time without a byte, and when it ended.
+    /// The longest time without a delivery, and when it ended.
     pub silence_ns: Option<(u64, u64)>,
 }
 
-/// Goes through the packets of one direction: `side` is the sender's, `at` where it is looked at.
+/// Processes the packets of one direction: `side` is the sender's side, `at` the side at which the packets are
+/// observed.
 pub struct Pass<'a> {
     pub group: &'a Group,
     pub legs: &'a [Leg],
     pub side: usize,
     pub at: usize,
-    /// Captured at the receiver: a byte is delivered when all before it have come. Otherwise, when it is acknowledged.
+    /// Whether the capture was taken at the receiver. If so, a byte is delivered when all earlier bytes have arrived,
+    /// otherwise when it is acknowledged.
     pub in_order: bool,
     pub places: Vec<Places>,
     pub fin: Option<u64>,
     pub connection: u32,
     pub start_ns: u64,
-    /// The window of time that is counted by itself.
+    /// The time window that is counted separately.
     pub window_ns: (u64, u64),
     pub end_ns: u64,
     /// Whether to list each segment.
     pub series: bool,
 }
 
-/// Content of a segment.
+/// Payload of a segment.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     len: u32,
@@ -65,13 +68,13 @@ struct Held {
     since_ns: u64,
 }
 
-/// A subflow hands its content over in order, as TCP does: what comes early on it waits here.
+/// Delivers the payload of a subflow in order, as TCP does. Payload that arrives early waits in `held`.
 #[derive(Clone, Debug)]
 struct Gate {
     /// By relative subflow sequence number.
     held: BTreeMap<u64, Held>,
     expected: u64,
-    /// The receiver has all before.
+    /// The receiver has everything before this sequence number.
     acknowledged: u64,
 }
 
@@ -87,21 +90,21 @@ impl Gate {
         if end <= self.expected {
             return;
         }
-        // Of two with the same beginning the longer; of the same the one that came first.
+        // Of two segments with the same beginning, the longer is kept; of equal ones, the first.
         let known = self.held.entry(relative).or_insert(held);
         if known.len < held.len {
             *known = held;
         }
     }
 
-    /// Content that has no place in the stream has come.
+    /// Skips payload that does not belong to the stream.
     fn pass_over(&mut self, start: u64, end: u64) {
         if start <= self.expected {
             self.expected = self.expected.max(end);
         }
     }
 
-    /// What is in order now.
+    /// The next payload that is in order.
     fn next(&mut self) -> Option<Held> {
         loop {
             let (&relative, &held) = self.held.first_key_value()?;
@@ -113,7 +116,7 @@ impl Gate {
             if end <= self.expected {
                 continue;
             }
-            // What of it has been handed over stays out.
+            // Leave out what was delivered before.
             let known = self.expected.saturating_sub(relative);
             self.expected = end;
             return Some(Held { len: held.len - known as u32, offset: held.offset + known, ..held });
@@ -150,7 +153,7 @@ impl Pass<'_> {
             if !record.flags.ack() || record.flags.rst() {
                 continue;
             }
-            // The receiver has what it acknowledges, whether the capture has it or not.
+            // The receiver has what it acknowledges, whether or not the capture contains it.
             let relative = places[number].acknowledged(record.ack);
             gate.acknowledged = gate.acknowledged.max(relative.unwrap_or(0));
             self.pass_on(&mut state, gate, number, now_ns, received);
@@ -158,7 +161,7 @@ impl Pass<'_> {
                 state.acknowledged(self.fin.map_or(place, |fin| place.min(fin)), now_ns);
             }
         }
-        // What waits at the end for what the capture does not have is in it nevertheless.
+        // At the end, payload that waits for bytes missing from the capture is counted as well.
         for (number, gate) in gates.iter_mut().enumerate() {
             gate.acknowledged = u64::MAX;
             self.pass_on(&mut state, gate, number, self.end_ns, received);
@@ -166,7 +169,7 @@ impl Pass<'_> {
         state.finish(self.end_ns)
     }
 
-    /// Takes into the stream what is in order on a subflow.
+    /// Moves the in-order payload of a subflow to the stream.
     fn pass_on(&self, state: &mut State, gate: &mut Gate, number: usize, now_ns: u64, received: &mut Segments) {
         while let Some(held) = gate.next() {
             let end = held.offset + u64::from(held.len);
@@ -180,7 +183,7 @@ impl Pass<'_> {
     }
 }
 
-/// The place in the stream before which this packet acknowledges all.
+/// The stream offset before which this packet acknowledges everything.
 pub fn acknowledged(places: &mut Places, record: &Record, relative: Option<u64>, plain: bool) -> Option<u64> {
     if plain || (places.unmapped_continue && !record.has.mptcp()) {
         return places.offset(relative?.checked_sub(1)?).map(|place| place + 1);
@@ -188,24 +191,24 @@ pub fn acknowledged(places: &mut Places, record: &Record, relative: Option<u64>,
     places.data_acknowledged(record)
 }
 
-/// What has come before it could be delivered.
+/// Data that arrived before it could be delivered.
 #[derive(Clone, Copy, Debug)]
 struct Early {
     end: u64,
     subflow: usize,
     since_ns: u64,
-    /// It was in order on its subflow within the window of time.
+    /// Whether it was in order on its subflow within the time window.
     in_window: bool,
 }
 
 struct State {
     out: Delivered,
     in_order: bool,
-    /// What has come beyond the place that is delivered, by start.
+    /// Data that arrived beyond the delivered offset, by its start.
     early: BTreeMap<u64, Early>,
-    /// What was delivered without having come: by start, the end, and whether that was in the window of time.
+    /// Data delivered without appearing in the capture: start, end, and whether it was delivered in the time window.
     gaps: BTreeMap<u64, (u64, bool)>,
-    /// One more than the highest place that came.
+    /// One more than the highest stream offset that arrived.
     highest: u64,
     first_ns: Option<u64>,
     window_ns: (u64, u64),
@@ -233,14 +236,14 @@ impl State {
         self.out.by_subflow[subflow][1] += if in_window { bytes } else { 0 };
     }
 
-    /// Takes a part of the stream in, which came at `since_ns` and is in order on its subflow at `now_ns`; answers how
-    /// many bytes of it are new.
+    /// Adds a part of the stream that arrived at `since_ns` and is in order on its subflow at `now_ns`. Returns how
+    /// many of its bytes are new.
     fn data(&mut self, subflow: usize, start: u64, end: u64, (since_ns, now_ns): (u64, u64)) -> u64 {
         let mut new = self.fill(subflow, start, end.min(self.out.bytes));
         self.highest = self.highest.max(end);
         let mut at = start.max(self.out.bytes);
         let in_window = self.in_window(now_ns);
-        // What lies before and reaches into it.
+        // Skip what an earlier part that reaches into this one covers.
         if let Some((_, known)) = self.early.range(..=at).next_back() {
             at = at.max(known.end);
         }
@@ -262,7 +265,7 @@ impl State {
         new
     }
 
-    /// What was thought missing has come: another clock, or another order in the file.
+    /// Data believed missing has arrived, because of another clock or another order in the file.
     fn fill(&mut self, subflow: usize, start: u64, end: u64) -> u64 {
         let mut filled = 0;
         while let Some((&from, &(to, in_window))) = self.gaps.range(..end).next_back()
@@ -282,7 +285,7 @@ impl State {
         filled
     }
 
-    /// The receiver has all before `place`.
+    /// Reports that the receiver has everything before `place`.
     fn acknowledged(&mut self, place: u64, now_ns: u64) {
         if place > self.out.acknowledged && place <= self.highest.max(self.out.acknowledged) + WINDOW {
             self.out.acknowledged = place;
@@ -290,7 +293,7 @@ impl State {
         }
     }
 
-    /// Delivers what can be: up to what is acknowledged, and what has come in order.
+    /// Delivers all data that can be delivered: up to the acknowledged offset, and what arrived in order.
     fn deliver(&mut self, now_ns: u64) {
         let before = self.out.bytes;
         let in_window = self.in_window(now_ns);
@@ -336,7 +339,7 @@ impl State {
         }
     }
 
-    /// Bytes come, or it ends: for how long was there silence?
+    /// Ends a silence: bytes were delivered, or the connection ended.
     fn hear(&mut self, now_ns: u64) {
         let Some(last_ns) = self.out.last_ns.filter(|_| self.first_ns.is_some()) else {
             self.first_ns = Some(now_ns);
@@ -377,7 +380,7 @@ mod tests {
         assert_eq!(state.data(0, 25, 40, (3, 3)), 10);
         assert_eq!(state.data(0, 5, 50, (7, 7)), 20);
         assert_eq!((state.out.bytes, state.early.len()), (50, 0));
-        // Ten of them waited 5, ten 4, the others not at all. Between 1 and 7 nothing was delivered.
+        // Ten of them waited 5 ns, ten 4 ns, the others not at all. Nothing was delivered between 1 and 7 ns.
         let out = state.finish(9);
         assert_eq!((out.by_subflow[0], out.silence_ns), ([50, 50], Some((6, 7))));
         let spread = out.waiting.spread().unwrap();
@@ -392,9 +395,9 @@ mod tests {
         state.acknowledged(35, 2);
         assert_eq!((state.out.bytes, state.gaps.len()), (40, 2));
         state.acknowledged(50, 3);
-        // It comes later after all, as a file of another clock has it.
+        // Missing data arrives later after all, as in a file with another clock.
         assert_eq!(state.data(0, 5, 12, (4, 4)), 5);
-        // And this is of another stream.
+        // This acknowledgment belongs to another stream.
         state.acknowledged(50 + (2 << 30), 5);
         let out = state.finish(6);
         assert_eq!((out.bytes, out.missed, out.by_subflow[0]), (50, [25, 25], [25, 25]));

@@ -1,4 +1,4 @@
-//! What can be said of a connection in words: why it fell back, whether its joins were genuine, how it ended.
+//! Facts about a connection in words: why it fell back, whether its joins were valid, how it ended.
 
 use super::group::{CLIENT, Group, SERVER, Sub};
 use super::leg::{Leg, Signal};
@@ -8,18 +8,18 @@ use hmac::{Hmac, Mac};
 use sha1::Sha1;
 use wire::{AddAddr, MptcpOption, Version0, keys};
 
-/// What a side is called.
+/// Name of a side.
 pub const fn name(side: usize) -> &'static str {
     if side == CLIENT { "client" } else { "server" }
 }
 
-/// When and why a connection that asked for MPTCP went back to TCP.
+/// When and why a connection that asked for MPTCP fell back to TCP.
 pub fn fallback(group: &Group, legs: &[Leg], surveys: &[Survey; 2], seconds: &dyn Fn(u64) -> f64) -> Option<Fallback> {
     if !group.mptcp {
         return None;
     }
     let mut signals = group.subs.iter().flat_map(|sub| &sub.legs).flat_map(|seen| &legs[seen.leg].signals);
-    // On a RST it closes one subflow of several (RFC 8684 §3.7).
+    // On a RST, MP_FAIL closes one of several subflows (RFC 8684 §3.7).
     let failed = signals.find(|signal| matches!(signal.option, MptcpOption::MpFail { .. }) && !signal.flags.rst());
     let infinite_ns = surveys.iter().filter_map(|survey| survey.infinite_ns).min();
     let bare_ns = surveys.iter().filter_map(|survey| survey.bare_ns).min();
@@ -53,13 +53,13 @@ pub fn fallback(group: &Group, legs: &[Leg], surveys: &[Survey; 2], seconds: &dy
     at(bare_ns?, reason.to_owned())
 }
 
-/// What the handshake alone tells.
+/// The reason for a fallback that the handshake shows.
 fn at_the_handshake(group: &Group, legs: &[Leg]) -> Option<String> {
     if !group.complete || group.capable[0].is_none() {
         return None;
     }
     let first = group.subs.first()?;
-    // What each place saw of the SYN and of its answer.
+    // MP_CAPABLE on the SYN or the SYN/ACK, as each observation point saw it.
     let seen = |from_opener: bool| {
         first.legs.iter().filter_map(move |seen| {
             let leg = &legs[seen.leg];
@@ -86,7 +86,7 @@ fn at_the_handshake(group: &Group, legs: &[Leg]) -> Option<String> {
     }
 }
 
-/// Whether the HMACs of a join are right: none for a first subflow.
+/// Whether the HMACs of a join are valid; `None` for a first subflow.
 pub fn join_hmac(group: &Group, sub: &Sub) -> Option<&'static str> {
     let join = sub.join?;
     let (Some(own), Some(other)) = (group.keys[sub.opened_by], group.keys[1 - sub.opened_by]) else {
@@ -112,7 +112,7 @@ pub fn join_hmac(group: &Group, sub: &Sub) -> Option<&'static str> {
     }
 }
 
-/// HMAC of a join of version 0 (RFC 6824 §3.2), all 160 bits.
+/// HMAC of a version 0 join (RFC 6824 §3.2), all 160 bits.
 fn hmac_sha1(keys: [u64; 2], nonces: [u32; 2]) -> [u8; 20] {
     let key = u128::from(keys[0]) << 64 | u128::from(keys[1]);
     let message = u64::from(nonces[0]) << 32 | u64::from(nonces[1]);
@@ -121,7 +121,7 @@ fn hmac_sha1(keys: [u64; 2], nonces: [u32; 2]) -> [u8; 20] {
     mac.finalize().into_bytes().into()
 }
 
-/// What happened, in the order of time. Each thing is told once, as the place nearest to who said it saw it.
+/// Events in order of time. Each event is listed once, as seen at the point nearest to its sender.
 pub fn events(group: &Group, legs: &[Leg], surveys: &[Survey; 2], seconds: &dyn Fn(u64) -> f64) -> Vec<Event> {
     let mut events = Vec::new();
     for (number, sub) in group.subs.iter().enumerate() {
@@ -131,7 +131,7 @@ pub fn events(group: &Group, legs: &[Leg], surveys: &[Survey; 2], seconds: &dyn 
             let end = if side == CLIENT { seen.client_end } else { 1 - seen.client_end };
             let mut add = |time_ns: u64, kind, text| {
                 let event = Event { time_s: seconds(time_ns), subflow: number as u32, from: name(side), kind, text };
-                // Said again, as an ADD_ADDR is until its echo comes.
+                // Repetitions are left out; an ADD_ADDR, for example, is repeated until its echo arrives.
                 let known: &Vec<Event> = &events;
                 if kind != "mp_prio" && known.iter().any(|known| told(known) == told(&event)) {
                     return;
@@ -202,7 +202,7 @@ fn in_words(group: &Group, side: usize, signal: &Signal) -> Option<(&'static str
     })
 }
 
-/// RFC 8684 §3.6.
+/// Meaning of an MP_TCPRST reason code (RFC 8684 §3.6).
 const fn reset_reason(reason: u8) -> &'static str {
     match reason {
         0 => "unspecified",

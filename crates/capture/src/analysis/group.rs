@@ -1,4 +1,4 @@
-//! Legs that belong together: those of one subflow, seen in several places, and the subflows of one connection.
+//! Groups legs into subflows (the same subflow seen at several points) and subflows into connections.
 
 use super::kinship::Numbers;
 use super::leg::{Capable, Join, Leg};
@@ -8,10 +8,10 @@ use wire::keys;
 
 /// The end that opened the connection.
 pub const CLIENT: usize = 0;
-/// The other.
+/// The other end.
 pub const SERVER: usize = 1;
 
-/// A leg of a subflow, and which of the leg's ends is the client's.
+/// A leg of a subflow, and which end of the leg is the client.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     pub leg: usize,
@@ -26,15 +26,15 @@ pub struct Sub {
     pub opened_by: usize,
     pub join: Option<Join>,
     pub start_ns: u64,
-    /// The places nearest to the client and to the server.
+    /// The observation points nearest to the client and to the server.
     pub nearest: [Place; 2],
 }
 
-/// Where one side of a subflow is seen best.
+/// The best observation point for one side of a subflow.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     pub seen: Seen,
-    /// Whether it is at that side, as far as can be told.
+    /// Whether it is located at that side, as far as can be determined.
     pub is_there: bool,
 }
 
@@ -43,13 +43,13 @@ pub struct Place {
 pub struct Group {
     pub subs: Vec<Sub>,
     pub version: Option<u8>,
-    /// MPTCP was at least asked for.
+    /// Whether at least one side asked for MPTCP.
     pub mptcp: bool,
-    /// The beginning was seen.
+    /// Whether the beginning was captured.
     pub complete: bool,
     pub keys: [Option<u64>; 2],
     pub checksum: bool,
-    /// MP_CAPABLE of each end of the first subflow as each of its legs saw it.
+    /// MP_CAPABLE of each end of the first subflow, merged over its legs.
     pub capable: [Option<Capable>; 2],
 }
 
@@ -63,14 +63,14 @@ impl Group {
     }
 }
 
-/// What tells that two legs, seen in different places, are one subflow, whatever a NAT made of its addresses.
+/// Identifies legs at different points as the same subflow, even if a NAT changed the addresses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Identity {
     Keys(u64, u64),
     Join(u32, u32),
 }
 
-/// A subflow whose connection is to be found yet.
+/// A subflow not yet assigned to a connection.
 struct Loose {
     legs: Vec<usize>,
     capable: [Option<Capable>; 2],
@@ -80,22 +80,23 @@ struct Loose {
 }
 
 impl Loose {
-    /// Nothing of its handshake says of which connection it is.
+    /// Whether nothing in its handshake identifies its connection.
     fn is_orphan(&self) -> bool {
         let named = self.join.is_some_and(|join| join.token.is_some());
         self.mptcp && !named && keys_of(self.capable).iter().all(Option::is_none)
     }
 }
 
-/// Puts all legs in connections, ordered by their beginnings.
+/// Groups all legs into connections, ordered by start time.
 pub fn group(legs: &[Leg]) -> Vec<Group> {
     let mut loose = subflows(legs);
     loose.sort_by_key(|sub| sub.start_ns);
     let mut groups: Vec<Group> = Vec::new();
-    // Connections by a token, and the side that calls with it.
+    // Connections by token, with the side that uses the token in its joins.
     let mut by_token: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
     let (joins, firsts): (Vec<Loose>, Vec<Loose>) = loose.into_iter().partition(|sub| sub.join.is_some());
-    // Where handshakes are missing, the numbers of the subflows so far, the group of each and who opened it.
+    // For subflows without a captured handshake: the sequence numbers of the subflows so far, with the group of each
+    // and the side that opened it.
     let mut known: Vec<(Numbers, usize, usize)> = Vec::new();
     let orphans = firsts.iter().any(Loose::is_orphan) || joins.iter().any(Loose::is_orphan);
     let numbers = |sub: &Loose| if orphans { Numbers::of(&legs[sub.legs[0]]) } else { Numbers::default() };
@@ -129,14 +130,14 @@ pub fn group(legs: &[Leg]) -> Vec<Group> {
         let named = token.and_then(|token| by_token.get(&token).copied());
         let (number, caller) = match named.or_else(|| if orphans { kin(&known, numbers) } else { None }) {
             Some((number, caller)) => {
-                // Others that call with it are of the same connection.
+                // Other joins with this token belong to the same connection.
                 if let Some(token) = token {
                     by_token.entry(token).or_insert((number, caller));
                 }
                 (number, caller)
             }
             None => {
-                // Its beginning was not captured; others with the same token belong to it.
+                // The beginning was not captured; other joins with the same token belong to this connection.
                 groups.push(Group { mptcp: true, ..Group::default() });
                 if let Some(token) = token {
                     by_token.insert(token, (groups.len() - 1, CLIENT));
@@ -155,15 +156,16 @@ pub fn group(legs: &[Leg]) -> Vec<Group> {
     groups
 }
 
-/// Which of several connections that used the same ports: the first, the second, or that whose SYN has this number.
+/// Distinguishes connections that used the same ports: the first, the second, or the one whose SYN has this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Which {
     Nth(u32),
     WithSyn(u32),
 }
 
-/// Of each leg. Where all places saw as many connections of the same ports, the first of one is the first of another, even
-/// where a box changed the numbers; otherwise only the numbers of their SYNs tell.
+/// Identifies the connection of each leg. If all points saw the same number of connections on a pair of ports,
+/// connections are matched in order, even where a middlebox changed the sequence numbers. Otherwise only the sequence
+/// numbers of the SYNs identify them.
 fn which(legs: &[Leg]) -> Vec<Which> {
     let mut seen: BTreeMap<[SocketAddr; 2], BTreeMap<u32, u32>> = BTreeMap::new();
     for leg in legs {
@@ -220,7 +222,7 @@ fn subflows(legs: &[Leg]) -> Vec<Loose> {
     found
 }
 
-/// The opener's key and the other's: either may tell the other's too.
+/// The keys of the opener and of the other end. Either end's MP_CAPABLE may carry both.
 fn keys_of(capable: [Option<Capable>; 2]) -> [Option<u64>; 2] {
     let [first, second] = capable;
     [
@@ -254,7 +256,7 @@ fn merged_join(known: Join, new: Join) -> Join {
     }
 }
 
-/// A connection that this subflow begins.
+/// The connection that this first subflow begins.
 fn first(sub: Loose, legs: &[Leg]) -> Group {
     let [asked, answered] = sub.capable;
     let version = answered.or(asked).map(|capable| capable.version);
@@ -269,9 +271,9 @@ fn first(sub: Loose, legs: &[Leg]) -> Group {
     }
 }
 
-/// The subflow, opened by this side of its connection.
+/// The subflow, opened by `side` of its connection.
 fn opened_by(sub: Loose, side: usize, legs: &[Leg]) -> Sub {
-    // Without a handshake the first packet's sender stands for the opener: let that be the same in all places.
+    // Without a handshake the sender of the first packet counts as the opener. All points must agree on it.
     let opener = |leg: usize| match (&legs[leg], &legs[sub.legs[0]]) {
         (leg, first) if leg.ends[leg.opener].syn_ns.is_none() && leg.tuple == first.tuple => first.opener,
         (leg, _) => leg.opener,
@@ -281,7 +283,7 @@ fn opened_by(sub: Loose, side: usize, legs: &[Leg]) -> Sub {
         .iter()
         .map(|&leg| Seen { leg, client_end: if side == CLIENT { opener(leg) } else { 1 - opener(leg) } })
         .collect();
-    // How near to the client.
+    // Distance from the client: 0 at the client, 1 at the server.
     let nearness = |seen: &Seen| {
         let to_opener = legs[seen.leg].nearness().unwrap_or(0.5);
         if side == CLIENT { to_opener } else { 1.0 - to_opener }

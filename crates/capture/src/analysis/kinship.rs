@@ -1,12 +1,13 @@
-//! Which subflows are of one connection where no token says so, since their handshakes were not captured: their data sequence
-//! numbers and DATA_ACKs are near one another's, in both directions.
+//! Finds the subflows of one connection if no token identifies it because the handshakes were not captured: their data
+//! sequence numbers and DATA_ACKs are close to each other in both directions.
 
 use super::leg::Leg;
 
-/// What subflows of one connection may be apart: as much as is under way. Of 64 bits, and of 32.
+/// Maximum distance between the sequence numbers of subflows of one connection, the data in flight: for 64-bit numbers,
+/// and for 32-bit ones.
 const NEAR: [u64; 2] = [1 << 30, 1 << 24];
 
-/// The data sequence numbers of one direction of a subflow: the first and the last, and whether they have 64 bits.
+/// The data sequence numbers in one direction of a subflow: the first and the last, and whether they have 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Range {
     first: u64,
@@ -14,12 +15,12 @@ struct Range {
     long: bool,
 }
 
-/// Of the opener's data, and of the other's.
+/// Ranges for the opener's data and for the other end's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbers([Option<Range>; 2]);
 
 impl Numbers {
-    /// Those of a leg.
+    /// The ranges of a leg.
     pub fn of(leg: &Leg) -> Numbers {
         let mut found = Numbers::default();
         for record in leg.records.iter() {
@@ -36,7 +37,7 @@ impl Numbers {
 
     fn note(&mut self, side: usize, number: u64, long: bool) {
         let range = self.0[side].get_or_insert(Range { first: number, last: number, long });
-        // Numbers of 64 bits tell more; those of 32 are compared with them by their lower half.
+        // 64-bit numbers carry more information; 32-bit numbers are compared with their lower half.
         if long && !range.long {
             *range = Range { first: number, last: number, long };
         } else if long == range.long {
@@ -44,7 +45,7 @@ impl Numbers {
         }
     }
 
-    /// Whether both are of one connection: none where they are not, else whether the same side opened both.
+    /// `None` if the subflows belong to different connections; otherwise whether the same side opened both.
     pub fn kin(&self, other: &Numbers) -> Option<bool> {
         let fits = |swapped: bool| {
             let pairs = [0, 1].map(|side| (self.0[side], other.0[if swapped { 1 - side } else { side }]));
@@ -54,7 +55,7 @@ impl Numbers {
                 if !one.is_near(other) {
                     return false;
                 }
-                // One direction with 64 bits is enough, or both with 32.
+                // One direction with 64 bits is enough, or both with 32 bits.
                 sure += if one.long && other.long { 2 } else { 1 };
             }
             sure >= 2
@@ -83,7 +84,7 @@ impl Range {
         distance <= near
     }
 
-    /// How far a number is from the range.
+    /// Distance of a number from the range; 0 inside.
     fn outside(self, number: u64) -> u64 {
         let length = self.last.wrapping_sub(self.first);
         let length = if length >> 63 == 0 { length } else { 0 };

@@ -1,23 +1,23 @@
-//! What holds for every capture, whatever is in it and whatever is not. A report that breaks one of these laws is wrong, so
-//! it is not given.
+//! Invariants of every analysis, whatever the capture contains or lacks. A report that violates one of them is wrong
+//! and is not returned.
 
 use super::report::{Analysis, Connection, Flow, Stream};
 
-/// A law that a report breaks.
+/// An invariant that a report violates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Number of the connection.
+    /// Index of the connection.
     pub connection: usize,
-    /// The law, and the numbers that break it.
+    /// The invariant, and the numbers that violate it.
     pub text: String,
 }
 
-/// No counter of segments is larger in any capture that can be read; a negative number would be.
+/// Upper bound of the segment counters in any readable capture. A negative number, wrapped around, would exceed it.
 const COUNTER: u64 = 1 << 31;
-/// Shares and rates are computed, each with a rounding.
+/// Tolerance for shares and rates, which are computed with rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// Everything that a report breaks.
+/// All violations in a report.
 #[must_use]
 pub fn violations(analysis: &Analysis) -> Vec<Violation> {
     let mut found = Vec::new();
@@ -42,7 +42,7 @@ fn of_stream(stream: &Stream, flows: &[&Flow]) -> Vec<String> {
         }
     };
     let Stream { bytes, missed_bytes, acknowledged_bytes, window_bytes, .. } = *stream;
-    // What was missed came over the only subflow, or over one of several.
+    // The missed bytes arrived on the only subflow, or on one of several.
     let unknown = if flows.len() == 1 { 0 } else { missed_bytes };
     let brought = sum(|flow| flow.bytes);
     law(
@@ -102,7 +102,7 @@ fn of_rate(connection: &Connection, stream: &Stream, flows: &[&Flow]) -> Vec<Str
             "a goodput has a span of at least a round trip",
             format!("{span_s} s, {least} s"),
         );
-        // Within a window of time a subflow may bring what is in order only later.
+        // In a time window, a subflow may bring data that is delivered in order only after the window.
         let whole = stream.window_bytes == stream.bytes;
         let of_flows: f64 = flows.iter().filter_map(|flow| flow.goodput_bps).sum();
         law(

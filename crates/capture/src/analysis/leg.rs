@@ -1,11 +1,11 @@
-//! What one interface saw of one TCP connection: a *leg*. The same subflow has as many legs as places saw it.
+//! What one interface saw of one TCP connection: a *leg*. A subflow has one leg per observation point.
 
 use super::record::{Noted, Record, Records, What};
 use std::iter::Peekable;
 use std::net::SocketAddr;
 use wire::{Flags, MpCapable, MpJoin, MptcpOption, Version0};
 
-/// An MPTCP option other than DSS, and what it stood on.
+/// An MPTCP option other than DSS, and the packet that carried it.
 #[derive(Clone, Debug)]
 pub struct Signal {
     pub time_ns: u64,
@@ -14,16 +14,16 @@ pub struct Signal {
     pub flags: Flags,
 }
 
-/// What was seen of each of the two ends.
+/// Observations of one end.
 #[derive(Clone, Debug, Default)]
 pub struct End {
     /// Sequence number of its SYN.
     pub isn: Option<u32>,
-    /// When its SYN came first, and last.
+    /// When its SYN was first and last seen.
     pub syn_ns: Option<(u64, u64)>,
-    /// How often.
+    /// Number of SYNs.
     pub syns: u32,
-    /// The window scale on its SYN.
+    /// The window scale on the SYN.
     pub window_scale: Option<u8>,
     pub fin_ns: Option<u64>,
     pub rst_ns: Option<u64>,
@@ -33,16 +33,16 @@ pub struct End {
 /// What one interface saw of one TCP connection.
 #[derive(Debug)]
 pub struct Leg {
-    /// Where it was seen, an index into the observation points.
+    /// Index of the observation point.
     pub point: u32,
-    /// The second of its name there, or a later one.
+    /// Distinguishes connections that used the same ports at this point one after another.
     pub generation: u32,
-    /// In the order of their addresses.
+    /// In the order of the addresses.
     pub tuple: [SocketAddr; 2],
     pub ends: [End; 2],
-    /// The end that sent the first SYN; where none was seen, the one that sent the first packet.
+    /// The end that sent the first SYN or, if none was captured, the first packet.
     pub opener: usize,
-    /// When the opener acknowledged the SYN/ACK first.
+    /// When the opener first acknowledged the SYN/ACK.
     pub third_ns: Option<u64>,
     pub records: Records,
     pub signals: Vec<Signal>,
@@ -62,8 +62,8 @@ impl Leg {
         }
     }
 
-    /// Learns what the records, in the order of their times, say of the two ends; `first` is the number that the first of
-    /// them has in `noted`.
+    /// Fills in what the records, in time order, say about the two ends. `first` is the index in `noted` of the first
+    /// record.
     pub fn fill(&mut self, records: &Records, first: u32, noted: &mut Peekable<impl Iterator<Item = Noted>>) {
         for (number, record) in (first..).zip(records.iter()) {
             if number == first {
@@ -115,7 +115,8 @@ impl Leg {
         }
     }
 
-    /// The window that a record announces, in bytes; none where a SYN was not seen, which has the scale (RFC 7323 §2.2).
+    /// The window that a record announces, in bytes; `None` if a SYN, which carries the scale, was not captured (RFC
+    /// 7323 §2.2).
     pub fn window_bytes(&self, record: &Record) -> Option<u64> {
         let from = record.from();
         if record.flags.syn() {
@@ -123,33 +124,33 @@ impl Leg {
         }
         let (own, other) = (&self.ends[from], &self.ends[1 - from]);
         own.isn.and(other.isn)?;
-        // Scales count only when both SYNs have one; one above 14 is taken as 14 (§2.3).
+        // Window scaling applies only if both SYNs carry the option. A shift count above 14 counts as 14 (§2.3).
         let scale = own.window_scale.filter(|_| other.window_scale.is_some()).unwrap_or(0).min(14);
         Some(u64::from(record.window) << scale)
     }
 
-    /// How near to the opener it was seen, 0 to 1: which part of the handshake's time passed between SYN and SYN/ACK.
-    /// None where the handshake was not seen.
+    /// Distance of the observation point from the opener, from 0 to 1: the fraction of the handshake's time that passed
+    /// between SYN and SYN/ACK. `None` if the handshake was not captured.
     pub fn nearness(&self) -> Option<f64> {
         let ((_, syn), (answer, _)) = (self.ends[self.opener].syn_ns?, self.ends[1 - self.opener].syn_ns?);
         let (first, second) = (answer.saturating_sub(syn), self.third_ns?.saturating_sub(answer));
         (first + second > 0).then(|| first as f64 / (first + second) as f64)
     }
 
-    /// From the SYN to the third packet of the handshake: a round trip, wherever it was seen. None where either SYN was
-    /// sent twice: which of them was answered cannot be known (Karn's rule).
+    /// Time from the SYN to the third packet of the handshake: one round trip, regardless of the observation point.
+    /// `None` if either SYN was sent twice, because it is unknown which one was answered (Karn's algorithm).
     pub fn handshake_ns(&self) -> Option<u64> {
         let (opener, other) = (&self.ends[self.opener], &self.ends[1 - self.opener]);
         let once = opener.syns == 1 && other.syns == 1;
         Some(self.third_ns?.saturating_sub(opener.syn_ns.filter(|_| once)?.0))
     }
 
-    /// Signals that came from the end `from`.
+    /// Signals sent by the end `from`.
     pub fn signals_of(&self, from: usize) -> impl Iterator<Item = &Signal> {
         self.signals.iter().filter(move |signal| usize::from(signal.backwards) == from)
     }
 
-    /// The first MP_CAPABLE of each end: version and what keys it has.
+    /// The MP_CAPABLE options of an end, merged: the version and the keys.
     pub fn capable(&self, from: usize) -> Option<Capable> {
         let mut found: Option<Capable> = None;
         for signal in self.signals_of(from) {
@@ -170,7 +171,7 @@ impl Leg {
         found
     }
 
-    /// The MP_JOIN of the handshake, as far as it was seen.
+    /// The MP_JOIN options of the handshake, as far as they were captured.
     pub fn join(&self) -> Option<Join> {
         let mut join = Join::default();
         let mut any = false;
@@ -197,18 +198,18 @@ impl Leg {
     }
 }
 
-/// The MP_CAPABLE options of one end, taken together.
+/// The MP_CAPABLE options of one end, merged.
 #[derive(Clone, Copy, Debug)]
 pub struct Capable {
     pub version: u8,
     pub flags: u8,
     pub sender_key: Option<u64>,
     pub receiver_key: Option<u64>,
-    /// Whether the first stood on a SYN.
+    /// Whether the first was on a SYN.
     pub on_syn: bool,
 }
 
-/// The MP_JOIN options of a handshake, taken together; opener first.
+/// The MP_JOIN options of a handshake, merged; opener first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Join {
     pub token: Option<u32>,

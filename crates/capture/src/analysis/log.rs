@@ -1,23 +1,23 @@
-//! What one place saw between two addresses with their ports, packet by packet: one TCP connection, or several that used
-//! the same ports one after another.
+//! What one observation point saw between two address and port pairs, packet by packet: one TCP connection, or several
+//! that used the same ports one after another.
 
 use super::leg::Leg;
 use super::record::{Noted, Record, Records, What};
 use std::net::SocketAddr;
 use wire::{Captured, MpCapable, MptcpOption};
 
-/// See the module.
+/// The packets between two ends at one observation point.
 #[derive(Debug)]
 pub struct Log {
-    /// Where it was seen, an index into the observation points.
+    /// Index of the observation point.
     pub point: u32,
-    /// In the order of their addresses.
+    /// In the order of the addresses.
     pub tuple: [SocketAddr; 2],
     pub records: Records,
     pub noted: Vec<Noted>,
-    /// The identification of the last IPv4 packet of each end, and whether it has had others.
+    /// For each end, the identification of its last IPv4 packet, and whether the identification varies.
     pub identifications: [(u16, bool); 2],
-    /// Hop limits of each end's packets, the least and the greatest.
+    /// For each end, the smallest and the largest hop limit of its packets.
     pub hop_limits: [(u8, u8); 2],
 }
 
@@ -33,7 +33,7 @@ impl Log {
         }
     }
 
-    /// Takes a packet in that came from the end `from`.
+    /// Adds a packet sent by the end `from`.
     pub fn add(&mut self, time_ns: u64, from: usize, packet: Captured) {
         let (last, changes) = &mut self.identifications[from];
         *changes |= *last != 0 && *last != packet.ip.identification;
@@ -67,7 +67,7 @@ impl Log {
             }
             for option in rare.mptcp {
                 record.has.set_mptcp();
-                // The first data of a connection may be mapped by the third ACK's MP_CAPABLE (RFC 8684 §3.1).
+                // The MP_CAPABLE of the third ACK may map the first data of a connection (RFC 8684 §3.1).
                 if let MptcpOption::MpCapable(MpCapable { sender_key: Some(key), data: Some((len, _)), .. }) = option {
                     (record.dsn, record.ssn, record.map_len) = (wire::keys::idsn(key).wrapping_add(1), 1, len);
                     record.has.set_mapping();
@@ -79,14 +79,14 @@ impl Log {
         self.records.push(&record);
     }
 
-    /// Takes in what another place saw of the same two ends: both are parts of one observation.
+    /// Adds the log of the same two ends from another point. Both are parts of one observation.
     pub fn join(&mut self, other: Log) {
         let before = self.records.len() as u32;
         other.records.iter().for_each(|record| self.records.push(&record));
         self.noted.extend(other.noted.into_iter().map(|noted| Noted { record: noted.record + before, ..noted }));
     }
 
-    /// Puts the records in the order of their times, where the capture has them in another.
+    /// Sorts the records by time if the capture is not in time order.
     pub fn sort(&mut self) {
         if self.records.is_sorted() {
             return;
@@ -104,7 +104,7 @@ impl Log {
         self.noted.sort_by_key(|noted| noted.record);
     }
 
-    /// The connections in it, one after another: a SYN with another sequence number begins the next.
+    /// Splits the log into connections: a SYN with another sequence number begins the next one.
     pub fn legs(mut self) -> Vec<Leg> {
         self.sort();
         let mut beginnings: Vec<u32> = Vec::new();

@@ -1,9 +1,9 @@
-//! The records of several legs in the order of their times.
+//! Merges the records of several legs in time order.
 
 use super::leg::Leg;
 use super::record::{Iter, Record};
 
-/// Which of several legs a record is of, and the record.
+/// Iterates over the records of several legs, each with the index of its leg.
 pub struct Merged<'a> {
     legs: Vec<(Option<Record>, Iter<'a>)>,
 }
@@ -22,7 +22,7 @@ impl Iterator for Merged<'_> {
     type Item = (usize, Record);
 
     fn next(&mut self) -> Option<(usize, Record)> {
-        // Few legs: looking at each is as quick as a heap. Of equal times the first leg's comes first.
+        // With few legs, a linear search is as fast as a heap. At equal times the first leg comes first.
         let mut earliest: Option<(usize, u64)> = None;
         for (leg, (next, _)) in self.legs.iter().enumerate() {
             if let Some(record) = next

@@ -1,6 +1,6 @@
-//! What captures say about TCP and Multipath TCP: two passes. The first reads packets one by one and keeps some ten bytes of
-//! each, by pair of ends and place where it was seen. The second puts the legs of a subflow and the subflows of a connection
-//! together, and goes through each direction once where it is sent and once where it is delivered.
+//! Analysis of captures of TCP and Multipath TCP, in two passes. The first reads packets one by one and keeps about ten
+//! bytes of each, by pair of ends and observation point. The second groups legs into subflows and subflows into
+//! connections, and processes each direction twice: as seen near its sender and near its receiver.
 
 mod collect;
 mod delivery;
@@ -30,32 +30,33 @@ use sent::Sent;
 use std::io::Read;
 use survey::Survey;
 
-/// A shorter span gives no rate, whatever the round trip was.
+/// Minimum time span for a rate, regardless of the round-trip time.
 const SHORTEST_NS: u64 = 1_000_000;
 
-/// What is asked for.
+/// Options of an analysis.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Rates and shares count from here on: seconds from the first TCP packet.
+    /// Beginning of the time window for rates and shares, in seconds from the first TCP packet.
     pub from_s: Option<f64>,
-    /// Rates and shares count up to here.
+    /// End of the time window for rates and shares.
     pub to_s: Option<f64>,
-    /// Whether to list segment by segment ([`Series`]), which takes 100 bytes of each.
+    /// Whether to list every segment ([`Series`]), which takes 100 bytes per segment.
     pub series: bool,
 }
 
-/// Reads captures that belong together and analyses them.
+/// Reads related captures and analyses them together.
 #[derive(Default)]
 pub struct Analyser {
     collector: Collector,
 }
 
 impl Analyser {
-    /// Reads one capture to its end; several are taken together. `watch` is asked now and then whether to go on, with
-    /// the bytes that were captured so far; answers false when it ended that.
+    /// Reads one capture to its end. Several captures are analysed together. `watch` is called from time to time with
+    /// the number of captured bytes so far and returns whether to continue. Returns false if `watch` stopped the
+    /// reading.
     ///
     /// # Errors
-    /// [`CaptureError`]; a file that is damaged further on is not an error.
+    /// [`CaptureError`]. A file that is damaged further on is not an error.
     pub fn read(
         &mut self,
         name: &str,
@@ -65,7 +66,7 @@ impl Analyser {
         self.collector.read(name, source, watch)
     }
 
-    /// What all of it says.
+    /// The analysis of everything read.
     #[must_use]
     pub fn finish(self, options: Options) -> Analysis {
         let Collector { logs, files, points, .. } = self.collector;
@@ -102,11 +103,11 @@ impl Analyser {
     }
 }
 
-/// One connection on its way to the report.
+/// One connection while its report is made.
 struct Whole<'a> {
     group: &'a Group,
     legs: &'a [Leg],
-    /// Of the captures.
+    /// Start of the captures.
     start_ns: u64,
     window_ns: (u64, u64),
     number: u32,
@@ -129,8 +130,8 @@ impl Whole<'_> {
             pass.run(&mut series.sent, &mut series.acks)
         });
         let handshakes = group.subs.iter().filter_map(|sub| legs[sub.nearest[sub.opened_by].seen.leg].handshake_ns());
-        // Without a handshake to tell where the packets were seen, what passes there until the answer of either side is a
-        // part of the round trip, and both together are all of it.
+        // Without a handshake, the observation point is unknown. The times until the answers of either side are parts
+        // of the round trip, and their sum is the whole.
         let answers = sent.each_ref().map(|sent| sent.subflows.iter().filter_map(|counts| counts.rtt.least_ns()).min());
         let round_trip_ns = handshakes.min().or_else(|| Some(answers[CLIENT]? + answers[SERVER]?)).filter(|&ns| ns > 0);
         let (mut subflows, mut streams) = (Vec::new(), Vec::new());
@@ -226,11 +227,11 @@ impl Whole<'_> {
         };
         let mut delivered = pass.run(&mut series.received);
         if let [only] = &mut delivered.by_subflow[..] {
-            // Over which subflow came what the capture does not have? There is but one.
+            // With a single subflow, the missing bytes must have arrived on it.
             only[0] += delivered.missed[0];
             only[1] += delivered.missed[1];
         }
-        // Active from its first packet to its last new byte, as far as that lies in the window.
+        // The connection is active from its first packet to its last new byte, within the time window.
         let first_ns = group.subs.iter().map(|sub| sub.start_ns).min().unwrap_or(0).max(window_ns.0);
         let span_ns = delivered.last_ns.map_or(0, |last_ns| last_ns.min(window_ns.1).saturating_sub(first_ns));
         let span_s = span_ns as f64 / 1e9;

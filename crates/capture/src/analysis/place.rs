@@ -1,15 +1,15 @@
-//! Where the bytes of a subflow belong in the data stream: its mappings (RFC 8684 §3.3.1). All of them are learned before any
-//! content is asked for, since a mapping may come after the data that it covers.
+//! Maps the bytes of a subflow to the data stream (RFC 8684 §3.3.1). All mappings are learned before any payload is
+//! looked up, because a mapping may arrive after the data it covers.
 
 use super::leg::Leg;
 use super::record::Record;
 use std::rc::Rc;
 use wire::expand32;
 
-/// Half the space: what lies beyond came before the beginning.
+/// Half the sequence space: offsets at or above it lie before the beginning.
 const BEFORE: u64 = 1 << 63;
 
-/// One mapping, or several that continue one another; relative subflow sequence numbers have 64 bits.
+/// One mapping, or several consecutive ones. Relative subflow sequence numbers have 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mapping {
     start: u64,
@@ -17,36 +17,36 @@ struct Mapping {
     dsn: u64,
 }
 
-/// Follows one direction of one leg.
+/// The mappings of one direction of one leg.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     isn: Option<u32>,
-    /// Data sequence number of the stream's first byte, once it is known.
+    /// Data sequence number of the stream's first byte, once known.
     pub base: Option<u64>,
     last_relative: u64,
     last_acknowledged: u64,
     last_dsn: u64,
-    /// By their first bytes; the first of a subflow has 1.
+    /// Sorted by first byte; the first byte of a subflow has number 1.
     mappings: Rc<Vec<Mapping>>,
-    /// The mapping that was used last: the next is near.
+    /// Index of the last mapping used; the next one is near it.
     near: usize,
-    /// From here on the mapping has no end.
+    /// Start of an infinite mapping: relative subflow sequence number and data sequence number.
     infinite: Option<(u64, u64)>,
-    /// Data that no mapping covers continue the last one: TCP, or back to it.
+    /// Whether data without a mapping continues the previous data: plain TCP, or after a fallback.
     pub unmapped_continue: bool,
 }
 
-/// Content and its place.
+/// Payload and its location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Content {
     /// Relative subflow sequence number of the first byte.
     pub relative: u64,
-    /// Place in the data stream.
+    /// Offset in the data stream.
     pub offset: Option<u64>,
 }
 
 impl Places {
-    /// Learns what a leg says of the data that the end `from` sent. `near_dsn` is a data sequence number of the stream.
+    /// Learns the mappings of the data that the end `from` sent. `near_dsn` is a data sequence number of the stream.
     pub fn learn(leg: &Leg, from: usize, near_dsn: Option<u64>) -> Places {
         let sent = || leg.records.iter().filter(move |record| record.from() == from);
         let isn = leg.ends[from].isn.or_else(|| first_seen(sent())).or_else(|| {
@@ -71,13 +71,13 @@ impl Places {
         places
     }
 
-    /// The least data sequence number that is mapped, seen from `near`.
+    /// The smallest mapped data sequence number, relative to `near`.
     pub fn least_dsn(&self, near: u64) -> Option<u64> {
         let all = self.mappings.iter().map(|mapping| mapping.dsn).chain(self.infinite.map(|(_, dsn)| dsn));
         all.min_by_key(|dsn| dsn.wrapping_sub(near) as i64)
     }
 
-    /// Tells where the content of a record belongs; none when it has none.
+    /// Where the payload of a record belongs; `None` if it has no payload.
     pub fn content(&mut self, record: &Record) -> Option<Content> {
         if record.len == 0 {
             return None;
@@ -94,7 +94,7 @@ impl Places {
         expand32(self.last_relative, record.content_seq().wrapping_sub(self.isn.unwrap_or(0)))
     }
 
-    /// The relative subflow sequence number that an ACK of this direction names.
+    /// The relative subflow sequence number that an ACK of this direction acknowledges.
     pub fn acknowledged(&mut self, ack: u32) -> Option<u64> {
         let near = self.last_relative.max(self.last_acknowledged);
         let relative = expand32(near, ack.wrapping_sub(self.isn?));
@@ -133,7 +133,7 @@ impl Places {
             && start <= known.end
             && known.dsn.wrapping_add(start - known.start) == dsn
         {
-            // It says again what is known, or goes on from there.
+            // It repeats a known mapping, or continues it.
             if new.end > known.end && new.end <= free_to {
                 known.end = new.end;
             }
@@ -144,7 +144,7 @@ impl Places {
         mappings.insert(after, new);
     }
 
-    /// The mapping that begins last of those that begin no later than this byte.
+    /// The last mapping that begins at or before this byte.
     fn before(&mut self, relative: u64) -> Option<Mapping> {
         let begins = |at: usize| self.mappings.get(at).is_some_and(|mapping| mapping.start <= relative);
         let fits = |at: usize| begins(at) && !begins(at + 1);
@@ -159,7 +159,7 @@ impl Places {
         self.mappings.get(self.near).copied().filter(|mapping| mapping.start <= relative)
     }
 
-    /// Where in the data stream the byte with this relative subflow sequence number belongs.
+    /// Stream offset of the byte with this relative subflow sequence number.
     pub fn offset(&mut self, relative: u64) -> Option<u64> {
         let base = self.base;
         let place = |dsn: u64| base.map(|base| dsn.wrapping_sub(base)).filter(|&offset| offset < BEFORE);
@@ -179,7 +179,7 @@ impl Places {
         }
     }
 
-    /// The place in the data stream that a DATA_ACK names.
+    /// Stream offset that a DATA_ACK acknowledges.
     pub fn data_acknowledged(&mut self, record: &Record) -> Option<u64> {
         let base = self.base?;
         let number = record.data_ack()?.expand(self.last_dsn);
@@ -191,15 +191,16 @@ impl Places {
         Some(offset)
     }
 
-    /// Begins to follow the acknowledgments of the stream at its first byte.
+    /// Makes the acknowledgments of the stream start at its first byte.
     pub fn begin_at(&mut self, base: Option<u64>) {
         self.base = base;
         self.last_dsn = base.unwrap_or(0);
     }
 }
 
-/// The number that a SYN would have had which was not captured. A mapping tells how far its first byte is from it; one
-/// mapping may stand on several segments, the first of which is at its beginning, so the least is right.
+/// The sequence number of a SYN that was not captured. A mapping gives the distance of its first byte from it. A
+/// mapping may be repeated on several segments, the first of which is at its beginning, so the smallest result is
+/// right.
 fn first_seen(sent: impl Iterator<Item = Record>) -> Option<u32> {
     let mut by_mapping: Option<u32> = None;
     let mut by_number: Option<u32> = None;
@@ -249,13 +250,13 @@ mod tests {
 
     #[test]
     fn one_mapping_may_cover_several_segments() {
-        // The numbers of the subflow wrap with its first byte, those of the data stream stand in 32 bits.
+        // The subflow's sequence numbers wrap at its first byte; the data sequence numbers have 32 bits.
         let records = [
             record(0, 100, Some((10, 1, 300))),
             record(200, 100, None),
             record(100, 100, None),
             record(300, 100, None),
-            // Another place of the stream, later the same again.
+            // Another part of the stream, then a repetition.
             record(400, 50, Some((5000, 401, 50))),
             record(0, 100, None),
             record(420, 10, None),
@@ -269,7 +270,7 @@ mod tests {
     fn a_mapping_may_come_after_its_data() {
         let records = [record(101, 100, None), record(1, 100, Some((1000, 1, 200)))];
         assert_eq!(offsets(&mut places(Some(0), 1000, &records), &records), [Some(100), Some(0)]);
-        // Without the SYN, whichever segment of a mapping comes first.
+        // Without the SYN, in whichever order the segments of a mapping come.
         let records = [record(9101, 100, Some((1000, 51, 200))), record(9001, 100, Some((1000, 51, 200)))];
         assert_eq!(offsets(&mut places(None, 1000, &records), &records), [Some(100), Some(0)]);
     }

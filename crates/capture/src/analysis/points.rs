@@ -1,27 +1,27 @@
-//! Observation points: which files are parts of one observation (a capture that was cut into several, or has each direction
-//! in a file of its own), and whose clock differs from the others'.
+//! Observation points: which files are parts of one observation (a capture split into several files, or with one file
+//! per direction), and whose clock differs from the others'.
 
 use super::log::Log;
 use super::record::Record;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-/// The most packets of one pair of ends that are compared.
+/// Maximum number of packets compared per pair of ends.
 const COMPARED: usize = 4096;
 
-/// So few packets of a part may all be repetitions of what came before.
+/// Up to this many packets, all packets of a part may be repetitions of earlier ones.
 const FEW: usize = 4;
 
-/// A file, an interface of it, and the number that its frames bear where they bear one (SLL2).
+/// A file, an interface in it, and the interface number in its frames if they carry one (SLL2).
 #[derive(Clone, Debug, Default)]
 pub struct Point {
-    /// The interface's name, or the file's where it has none.
+    /// Name of the interface, or of the file if the interface has none.
     pub name: String,
     pub file: String,
     pub link_type: u32,
 }
 
-/// What identifies a packet wherever it is seen, but for what boxes change: direction, numbers and flags.
+/// Identifies a packet wherever it is seen, unless middleboxes change it: direction, numbers and flags.
 type Key = (usize, u32, u32, u32, u16, u64);
 
 fn key(record: &Record) -> Key {
@@ -29,19 +29,19 @@ fn key(record: &Record) -> Key {
     (record.from(), record.seq, record.ack, record.len, record.stamp, data)
 }
 
-/// How the packets of two points, where both saw the same two ends, compare.
+/// Comparison of the packets of two points that saw the same two ends.
 #[derive(Clone, Copy, Debug, Default)]
 struct Compared {
     packets: usize,
     common: usize,
-    /// Packets of at least one direction had other hop limits.
+    /// Whether the hop limits of at least one direction differed.
     hops_differ: bool,
-    /// At some time both saw something.
+    /// Whether the observations overlapped in time.
     at_once: bool,
 }
 
-/// Puts logs together that are parts of one observation: both points saw the same two ends and not the same packets.
-/// Answers the points that are left.
+/// Merges logs that are parts of one observation: both points saw the same two ends, but not the same packets. Returns
+/// the remaining points.
 pub fn unite(logs: Vec<Log>, points: Vec<Point>) -> (Vec<Log>, Vec<Point>) {
     let mut by_tuple: BTreeMap<[SocketAddr; 2], Vec<usize>> = BTreeMap::new();
     for (number, log) in logs.iter().enumerate() {
@@ -60,12 +60,12 @@ pub fn unite(logs: Vec<Log>, points: Vec<Point>) -> (Vec<Log>, Vec<Point>) {
     if pairs.is_empty() {
         return (logs, points);
     }
-    // Half of the packets that could be in both are: two places on one path. Repetitions alone are fewer.
+    // If half of the possible packets are common, the points are two places on one path. Repetitions alone give fewer.
     let apart = |found: &Compared| {
         let repeated = found.common < FEW && !found.at_once;
         !repeated && (found.common * 2 >= found.packets.max(1) || (found.hops_differ && found.common > 0))
     };
-    // The most alike first, so that the order of the files does not matter.
+    // The most similar pairs come first, so that the order of the files does not matter.
     let mut parts: Vec<_> = pairs.iter().filter(|(_, found)| !apart(found)).collect();
     parts.sort_by_key(|((a, b), found)| {
         std::cmp::Reverse((!found.hops_differ, likeness(&points[*a as usize], &points[*b as usize])))
@@ -110,7 +110,7 @@ fn joined(logs: Vec<Log>, renamed: &[u32]) -> Vec<Log> {
     found
 }
 
-/// How much the names of two points have in common: parts of one capture are named alike.
+/// Similarity of the names of two points: parts of one capture have similar names.
 fn likeness(one: &Point, other: &Point) -> (bool, bool, usize) {
     let common = one.file.bytes().zip(other.file.bytes()).take_while(|(a, b)| a == b).count();
     (one.link_type == other.link_type, one.name == other.name, common)
@@ -131,18 +131,18 @@ fn compare(one: &Log, other: &Log, found: &mut Compared) {
     });
 }
 
-/// Of each direction's packets, the least and the greatest difference of their times at two points.
+/// For each direction, the smallest and the largest time difference of common packets between two points.
 type Differences = [Option<(i64, i64)>; 2];
 
-/// How far the clock of each point is ahead of that of the first it is connected with by common packets: zero as long as
-/// the packets' order does not contradict it. A packet is seen later farther on, so the clocks' difference lies between
-/// what the packets of the two directions show.
+/// How far the clock of each point is ahead of the first clock that it shares packets with. Zero unless the order of
+/// the packets contradicts it. A packet is seen later at the farther point, so the clock offset lies between the
+/// differences of the two directions.
 pub fn clocks(logs: &[Log], points: usize) -> Vec<i64> {
     let mut by_tuple: BTreeMap<[SocketAddr; 2], Vec<&Log>> = BTreeMap::new();
     for log in logs {
         by_tuple.entry(log.tuple).or_default().push(log);
     }
-    // For each pair of points, of each direction, the least and the greatest difference of times.
+    // For each pair of points and each direction, the smallest and the largest time difference.
     let mut pairs: BTreeMap<(u32, u32), Differences> = BTreeMap::new();
     for same in by_tuple.values().filter(|same| same.len() > 1) {
         for (at, one) in same.iter().enumerate() {
@@ -177,13 +177,13 @@ pub fn clocks(logs: &[Log], points: usize) -> Vec<i64> {
     ahead.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// Without packets of both directions a difference of less than this may be the way itself.
+/// If only one direction has packets, a smaller difference than this may be the propagation delay.
 const WAY_NS: i64 = 1_000_000_000;
 
 fn offset(found: &Differences) -> i64 {
     match *found {
         [Some(up), Some(down)] => {
-            // The direction in which the times differ less leads from the second point to the first.
+            // The direction with the smaller differences leads from the second point to the first.
             let (low, high) = if up.0 <= down.0 { (up.1, down.0) } else { (down.1, up.0) };
             let (low, high) = (low.min(high), low.max(high));
             if low <= 0 && 0 <= high { 0 } else { low + (high - low) / 2 }
@@ -193,9 +193,9 @@ fn offset(found: &Differences) -> i64 {
     }
 }
 
-/// What the common packets of two logs show, the second's times less the first's.
+/// Time differences of the common packets of two logs: the second's time minus the first's.
 fn differences(one: &Log, other: &Log, found: &mut Differences) {
-    // What was sent twice may be taken for its own repetition: only what came once.
+    // Packets sent twice could be confused with their repetitions, so that only unique ones count.
     let once = |log: &Log| {
         let mut times: BTreeMap<Key, Option<u64>> = BTreeMap::new();
         for record in log.records.iter().take(COMPARED) {

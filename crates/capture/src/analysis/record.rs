@@ -1,5 +1,5 @@
-//! One packet, as much as is needed once it has gone by, and many of them in few bytes: of a capture of ten million packets
-//! each takes about ten, since nearly every number continues the one before it.
+//! The part of a packet that the analysis keeps, and a compact encoding. In a capture of ten million packets each takes
+//! about ten bytes, because nearly every number continues the previous one.
 
 use wire::{DataNumber, Dss, Flags, MptcpOption};
 
@@ -7,7 +7,7 @@ use wire::{DataNumber, Dss, Flags, MptcpOption};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     pub time_ns: u64,
-    /// As on the wire, when `has` says that there is a mapping; so too the next.
+    /// As on the wire, if `has` reports a mapping; likewise `data_ack`.
     pub dsn: u64,
     pub data_ack: u64,
     pub seq: u32,
@@ -15,15 +15,15 @@ pub struct Record {
     pub ssn: u32,
     pub len: u32,
     pub map_len: u16,
-    /// As on the wire, without its scale.
+    /// As on the wire, unscaled.
     pub window: u16,
-    /// What tells a packet from its repetition: the identification of IPv4, or else the lower bits of the timestamp.
+    /// Distinguishes a packet from its repetition: the IPv4 identification, or else the low bits of the timestamp.
     pub stamp: u16,
     pub flags: Flags,
     pub has: Has,
 }
 
-/// What a record has of a DSS, and which way it went.
+/// The DSS fields that a record contains, and its direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Has(u8);
 
@@ -59,17 +59,17 @@ impl Record {
         self.has.data_ack().then_some(number)
     }
 
-    /// The end that sent it: 0 or 1.
+    /// The end that sent the packet: 0 or 1.
     pub fn from(&self) -> usize {
         usize::from(self.has.backwards())
     }
 
-    /// Sequence number of the first byte of content: a SYN stands before it.
+    /// Sequence number of the first payload byte. A SYN takes the number before it.
     pub fn content_seq(&self) -> u32 {
         self.seq.wrapping_add(u32::from(self.flags.syn()))
     }
 
-    /// Takes a DSS in.
+    /// Copies the fields of a DSS.
     pub fn note_dss(&mut self, dss: &Dss) {
         self.has.set_mptcp();
         if dss.data_fin {
@@ -98,21 +98,21 @@ impl Record {
     }
 }
 
-/// An MPTCP option other than DSS, or the window scale of a SYN, and the record it stood on, by its number.
+/// An MPTCP option other than DSS, or the window scale of a SYN, with the index of its record.
 #[derive(Clone, Debug)]
 pub struct Noted {
     pub record: u32,
     pub what: What,
 }
 
-/// See [`Noted`].
+/// The content of a [`Noted`].
 #[derive(Clone, Debug)]
 pub enum What {
     Option(MptcpOption),
     WindowScale(u8),
 }
 
-/// Records in the order in which they came.
+/// Records in the order of arrival.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
     bytes: Vec<u8>,
@@ -120,11 +120,11 @@ pub struct Records {
     state: State,
     first_ns: u64,
     unsorted: bool,
-    /// What is added to every time: a clock that is put right.
+    /// Correction added to every time to adjust the clock.
     pub shift_ns: i64,
 }
 
-/// What the next record is compared with: the one before, and the one before that went the same way.
+/// State for the prediction of the next record: the time of the previous record, and the previous record of each end.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     time_ns: u64,
@@ -132,7 +132,7 @@ struct State {
 }
 
 impl State {
-    /// What the next record of this end most likely is: its numbers continue those of the one before.
+    /// The most likely next record of this end: its numbers continue the previous one's.
     fn expected(&self, from: usize) -> Record {
         let before = self.ends[from];
         let mapped = before.map_len;
@@ -146,7 +146,7 @@ impl State {
     }
 }
 
-// Which numbers of a record are not as expected, and are written.
+// Bits for the fields of a record that differ from the prediction and are written.
 const HAS: u16 = 1;
 const FLAGS: u16 = 2;
 const SEQ: u16 = 4;
@@ -165,7 +165,7 @@ impl Records {
         self.count as usize
     }
 
-    /// Time of the first record, and of the last.
+    /// Times of the first and the last record.
     pub fn span_ns(&self) -> Option<(u64, u64)> {
         (self.count > 0).then(|| (self.shifted(self.first_ns), self.shifted(self.state.time_ns)))
     }
@@ -294,7 +294,7 @@ impl Iterator for Iter<'_> {
     }
 }
 
-/// The sign in the lowest bit, so that small numbers of either sign are short.
+/// Moves the sign to the lowest bit, so that small numbers of either sign are short.
 const fn zigzag(number: u64) -> u64 {
     (number << 1) ^ ((number as i64 >> 63) as u64)
 }
@@ -303,7 +303,7 @@ const fn unzigzag(number: u64) -> u64 {
     (number >> 1) ^ (number & 1).wrapping_neg()
 }
 
-/// Seven bits in a byte, the lowest first; the eighth says that more follow.
+/// Seven bits per byte, lowest first; the eighth bit marks that more follow.
 fn varint(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 128 {
         bytes.push(number as u8 | 128);

@@ -1,81 +1,81 @@
-//! What an analysis returns. Times in seconds count from the first TCP packet of all captures; *up* is from the client,
-//! which opened the connection, to the server.
+//! The result of an analysis. Times in seconds count from the first TCP packet of all captures. *Up* is the direction
+//! from the client, which opened the connection, to the server.
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Captures, taken together.
+/// The analysis of related captures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Analysis {
-    /// What was read.
+    /// The files read.
     pub files: Vec<File>,
     /// The interfaces on which TCP was seen.
     pub interfaces: Vec<String>,
-    /// When the first TCP packet was captured: nanoseconds, as a rule since 1970.
+    /// Time of the first TCP packet in nanoseconds, usually since 1970.
     pub start_ns: Option<u64>,
-    /// From the first TCP packet to the last.
+    /// Time from the first TCP packet to the last.
     pub duration_s: f64,
-    /// What the clocks of interfaces were put right by, so that packets are not seen before they were sent.
+    /// Corrections of the interfaces' clocks, so that no packet is seen before it was sent.
     pub clocks: Vec<Clock>,
-    /// The connections in the order of their beginnings.
+    /// The connections in order of start time.
     pub connections: Vec<Connection>,
     /// Segment by segment.
     #[serde(skip)]
     pub series: Series,
 }
 
-/// A file.
+/// A capture file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct File {
-    /// Its name.
+    /// Name of the file.
     pub name: String,
-    /// Packets in it.
+    /// Number of packets.
     pub packets: u64,
-    /// Those that are TCP.
+    /// Number of TCP packets.
     pub tcp: u64,
-    /// Those that are something else.
+    /// Number of other packets.
     pub other: u64,
-    /// What those are, and how many of each.
+    /// Kinds of these packets, with the number of each.
     pub not_read: BTreeMap<&'static str, u64>,
-    /// Packets that are in it twice, as two interfaces of one host saw them: counted once.
+    /// Packets contained twice because two interfaces of one host saw them; they count once.
     pub duplicates: u64,
-    /// Packets whose IP header has the length 0, before segmentation offload or of BIG TCP: that of the frame was taken.
+    /// Packets with IP length 0 (before segmentation offload, or BIG TCP), for which the length of the frame was used.
     pub lengths_of_frames: u64,
-    /// Packets whose IP header states more bytes than the frame had: that of the header was taken.
+    /// Packets whose IP length exceeds the frame; the length in the header was used.
     pub lengths_beyond_frames: u64,
-    /// How often the clock was set while packets were captured.
+    /// How often the clock was set during the capture.
     pub clock_was_set: u64,
-    /// The first of those.
+    /// The first of these clock steps.
     pub clock_steps: Vec<ClockStep>,
-    /// Fragments of IP packets, which are not put together.
+    /// Fragments of IP packets, which are not reassembled.
     pub fragments: u64,
-    /// TCP that cannot be decoded: cut too short, or malformed.
+    /// TCP packets that cannot be decoded because they are cut or malformed.
     pub undecoded: u64,
-    /// The first of those, and why.
+    /// The first decoding error.
     pub first_error: Option<String>,
-    /// Checksums that do not fit: damage, or a network card that computes them after the capture.
+    /// Packets with wrong checksums: corruption, or checksum offload.
     pub wrong_checksums: u64,
-    /// Link types that are not read.
+    /// Link types that are not supported.
     pub unknown_links: BTreeSet<u32>,
-    /// Where the file is cut off or damaged.
+    /// Where the file is truncated or damaged.
     pub damage: Option<String>,
 }
 
-/// A clock that was set: times go on where they were.
+/// A step of a clock; times continue across it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ClockStep {
-    /// The first packet with the new time, from 1.
+    /// The first packet with the new time, counted from 1.
     pub packet: u64,
-    /// By how much, forward or (negative) back.
+    /// Size of the step, positive if forward.
     pub step_s: f64,
 }
 
 /// A clock that differs from the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Clock {
-    /// An index into the interfaces.
+    /// Index into the interfaces.
     pub interface: u32,
-    /// How far it is ahead.
+    /// How far the clock is ahead.
     pub ahead_s: f64,
 }
 
@@ -84,13 +84,13 @@ pub struct Clock {
 pub struct Connection {
     /// `mptcp` or `tcp`.
     pub protocol: &'static str,
-    /// Version of MPTCP: 0 (RFC 6824) or 1 (RFC 8684); none for TCP, and where no handshake was seen.
+    /// Version of MPTCP: 0 (RFC 6824) or 1 (RFC 8684); `None` for TCP, or if no handshake was captured.
     pub version: Option<u8>,
-    /// Whether its beginning was seen.
+    /// Whether the beginning was captured.
     pub complete: bool,
-    /// Address and port of the end that opened it.
+    /// Address and port of the end that opened the connection.
     pub client: String,
-    /// Those of the other.
+    /// Address and port of the other end.
     pub server: String,
     /// Token of the client's key, eight hexadecimal digits.
     pub client_token: Option<String>,
@@ -98,30 +98,30 @@ pub struct Connection {
     pub server_token: Option<String>,
     /// Whether either side asked for DSS checksums.
     pub checksum: bool,
-    /// First packet.
+    /// Time of the first packet.
     pub start_s: f64,
-    /// Last packet.
+    /// Time of the last packet.
     pub end_s: f64,
-    /// When and why it went back to TCP.
+    /// When and why the connection fell back to TCP.
     pub fallback: Option<Fallback>,
-    /// The shortest round trip that was seen.
+    /// The shortest round trip observed.
     pub round_trip_s: Option<f64>,
-    /// How it ended.
+    /// How the connection ended.
     pub closing: String,
-    /// Up, then down.
+    /// The two directions: up, then down.
     pub streams: Vec<Stream>,
-    /// In the order of their beginnings.
+    /// Subflows in order of start time.
     pub subflows: Vec<Subflow>,
-    /// Addresses, priorities, failures and ends.
+    /// Address advertisements, priority changes, failures and closings.
     pub events: Vec<Event>,
 }
 
-/// Back to TCP (RFC 8684 §3.7).
+/// Fallback to TCP (RFC 8684 §3.7).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Fallback {
-    /// When it showed.
+    /// When the fallback became visible.
     pub time_s: f64,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -130,70 +130,71 @@ pub struct Fallback {
 pub struct Stream {
     /// `up` or `down`.
     pub direction: &'static str,
-    /// Bytes delivered: received in order where the receiver's side was captured, else acknowledged. The sum of what the
-    /// subflows brought; of several subflows, and of `missed_bytes`.
+    /// Bytes delivered: received in order if the receiver's side was captured, else acknowledged. The sum of the
+    /// subflows' bytes; with several subflows, plus `missed_bytes`.
     pub bytes: u64,
-    /// Those in the window of time that was asked for.
+    /// Bytes delivered in the requested time window.
     pub window_bytes: u64,
-    /// The part of the window in which the connection was active: to the delivery of its last byte.
+    /// The part of the window in which the connection was active, up to the delivery of its last byte.
     pub span_s: f64,
-    /// One by the other; none where the span is shorter than a round trip.
+    /// `window_bytes` over `span_s`; `None` if the span is shorter than a round trip.
     pub goodput_bps: Option<f64>,
     /// Bytes acknowledged.
     pub acknowledged_bytes: u64,
-    /// Bytes in the capture beyond `bytes`: sent and not acknowledged, or received behind a gap.
+    /// Bytes in the capture beyond `bytes`: sent but not acknowledged, or received after a gap.
     pub outstanding_bytes: u64,
-    /// Data segments sent, repeated ones counted.
+    /// Data segments sent, including retransmissions.
     pub segments_sent: u64,
-    /// Repeated by TCP on their own subflow.
+    /// Segments that TCP retransmitted on their own subflow.
     pub retransmissions: u64,
-    /// With data that had been sent before under other subflow sequence numbers, as a rule on another subflow.
+    /// Segments with data sent before under other subflow sequence numbers, usually on another subflow.
     pub reinjections: u64,
-    /// From sending data to the DATA_ACK of it (of TCP: the ACK), data sent once only; none without the sender's side.
+    /// Time from sending data to its DATA_ACK (for TCP, its ACK), for data sent once only; `None` without the sender's
+    /// side.
     pub data_ack_rtt: Option<Spread>,
-    /// From the arrival of a byte to that of all bytes before it, over bytes; none without the receiver's side.
+    /// Time from the arrival of a byte to that of all earlier bytes, over bytes; `None` without the receiver's side.
     pub out_of_order_delay: Option<Spread>,
-    /// Bytes that were acknowledged and that the capture does not have.
+    /// Bytes acknowledged but absent from the capture.
     pub missed_bytes: u64,
     /// Bytes that no mapping covers.
     pub unmapped_bytes: u64,
-    /// The longest time without delivery, from the first byte to the last, or to the connection's end with bytes
+    /// Longest time without delivery, from the first byte to the last, or to the connection's end if bytes are
     /// outstanding.
     pub longest_silence_s: Option<f64>,
-    /// When it ended.
+    /// When this silence ended.
     pub silence_end_s: Option<f64>,
-    /// Retransmissions that followed silence, as a retransmission timeout makes them; none without the sender's side.
+    /// Retransmissions after a silence, as caused by a retransmission timeout; `None` without the sender's side.
     pub timeouts: Option<u64>,
 }
 
 /// A subflow; plain TCP has one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Subflow {
-    /// Address and port at the client's side.
+    /// Address and port at the client.
     pub client: String,
-    /// At the server's.
+    /// Address and port at the server.
     pub server: String,
-    /// `client` or `server`.
+    /// The side that opened it: `client` or `server`.
     pub opened_by: &'static str,
-    /// First packet.
+    /// Time of the first packet.
     pub start_s: f64,
-    /// Last packet.
+    /// Time of the last packet.
     pub end_s: f64,
-    /// Address ids, client first.
+    /// Address identifiers, client first.
     pub address_ids: [Option<u8>; 2],
-    /// Whether either side asked, when it was opened, for use as a backup only.
+    /// Whether either side requested backup priority when the subflow was opened.
     pub backup: bool,
-    /// `valid`, `wrong`, `unknown` (not all of the handshakes was seen), or none for a first subflow.
+    /// `valid`, `wrong`, `unknown` (the handshakes were not captured completely), or `None` for a first subflow.
     pub join_hmac: Option<&'static str>,
-    /// RSTs.
+    /// Number of RSTs.
     pub resets: u64,
-    /// From SYN to the third packet of the handshake; none where a SYN was sent twice (Karn's rule).
+    /// Time from the SYN to the third packet of the handshake; `None` if a SYN was sent twice (Karn's algorithm).
     pub handshake_rtt_s: Option<f64>,
-    /// Where it was seen, an index into the interfaces.
+    /// Where the subflow was seen: indices into the interfaces.
     pub seen_at: Vec<u32>,
-    /// How it ended.
+    /// How the subflow ended.
     pub closing: String,
-    /// Up, then down.
+    /// The two directions: up, then down.
     pub flows: Vec<Flow>,
 }
 
@@ -202,39 +203,40 @@ pub struct Subflow {
 pub struct Flow {
     /// `up` or `down`.
     pub direction: &'static str,
-    /// Bytes of the stream that came in order on it before they did on any other (where the receiver's side was not
-    /// captured: that were sent on it first), and on the only subflow those missed.
+    /// Bytes of the stream that arrived in order on this subflow before any other (or were sent on it first, if the
+    /// receiver's side was not captured). On an only subflow, missed bytes are included.
     pub bytes: u64,
-    /// Those that came in the window of time.
+    /// Bytes of these that arrived in the time window.
     pub window_bytes: u64,
-    /// Those per second.
+    /// Bytes in the window, in bits per second.
     pub goodput_bps: Option<f64>,
-    /// Its part of the connection's, in the window of time.
+    /// Share of the connection's bytes in the time window.
     pub share: Option<f64>,
     /// Data segments sent.
     pub segments_sent: u64,
-    /// Their content.
+    /// Payload bytes in these segments.
     pub bytes_sent: u64,
-    /// Content of the data segments where `bytes` are counted, repeated ones included.
+    /// Payload bytes of the data segments at the point where `bytes` are counted, including repetitions.
     pub bytes_seen: u64,
-    /// Repeated on the subflow.
+    /// Segments retransmitted on the subflow.
     pub retransmissions: u64,
-    /// With data that had been sent before under other subflow sequence numbers, as a rule on another subflow.
+    /// Segments with data sent before under other subflow sequence numbers, usually on another subflow.
     pub reinjections: u64,
-    /// Out of order in the network, as far as it can be told from a repetition.
+    /// Segments reordered in the network, as far as they can be told from retransmissions.
     pub reordered: u64,
-    /// See the stream's.
+    /// As [`Stream::timeouts`].
     pub timeouts: Option<u64>,
-    /// From a segment to the ACK that covers it first, segments sent once only; none without the sender's side.
+    /// Time from a segment to the first ACK that covers it, for segments sent once only; `None` without the sender's
+    /// side.
     pub rtt: Option<Spread>,
 }
 
-/// Of many values.
+/// Summary of many durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
-    /// How many.
+    /// Number of values.
     pub count: u64,
-    /// The least.
+    /// Minimum.
     pub min_s: f64,
     /// Mean.
     pub mean_s: f64,
@@ -242,28 +244,28 @@ pub struct Spread {
     pub p95_s: f64,
 }
 
-/// Something that happened.
+/// An event of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Event {
-    /// When.
+    /// Time of the event.
     pub time_s: f64,
-    /// On which subflow.
+    /// Index of the subflow.
     pub subflow: u32,
-    /// Who said it: `client` or `server`.
+    /// The side that signalled it: `client` or `server`.
     pub from: &'static str,
     /// `add_addr`, `add_addr_echo`, `remove_addr`, `mp_prio`, `mp_fail`, `mp_fastclose`, `mp_tcprst`, `data_fin`, `fin`,
     /// `rst`, `join`.
     pub kind: &'static str,
-    /// In words.
+    /// Description in words.
     pub text: String,
 }
 
 /// Columns of equal length, ordered by connection, direction and time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// Data segments as they were sent.
+    /// Data segments at the sender.
     pub sent: Segments,
-    /// Data as they came in order on their subflows.
+    /// Data at the receiver, when it is in order on its subflow.
     pub received: Segments,
     /// Advances of the DATA_ACK (of TCP: the ACK).
     pub acks: Acks,
@@ -272,7 +274,7 @@ pub struct Series {
 /// Data segments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Segments {
-    /// When.
+    /// Time of each segment.
     pub time_s: Vec<f64>,
     /// Index of the connection.
     pub connection: Vec<u32>,
@@ -280,34 +282,34 @@ pub struct Segments {
     pub direction: Vec<u8>,
     /// Index of the subflow.
     pub subflow: Vec<u32>,
-    /// Place of the first byte in the data stream.
+    /// Stream offset of the first byte.
     pub offset: Vec<u64>,
-    /// Bytes.
+    /// Number of bytes.
     pub length: Vec<u32>,
-    /// What was sent: 0 new, 1 repeated on its subflow, 2 reinjected; of what arrived: bytes new to the
-    /// receiver.
+    /// For sent segments: 0 new, 1 retransmitted on its subflow, 2 reinjected. For received data: the number of bytes
+    /// new to the receiver.
     pub note: Vec<u32>,
 }
 
 /// Acknowledgments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Acks {
-    /// When.
+    /// Time of each acknowledgment.
     pub time_s: Vec<f64>,
     /// Index of the connection.
     pub connection: Vec<u32>,
-    /// Of what: 0 up, 1 down.
+    /// Direction of the data acknowledged: 0 up, 1 down.
     pub direction: Vec<u8>,
-    /// The subflow it came on.
+    /// Index of the subflow that carried the acknowledgment.
     pub subflow: Vec<u32>,
-    /// All bytes before this place.
+    /// All bytes before this stream offset are acknowledged.
     pub offset: Vec<u64>,
-    /// Bytes beyond it that the receiver has room for; NaN where the scale of the window is not known.
+    /// Bytes beyond it that fit the receive window; NaN if the window scale is unknown.
     pub window: Vec<f64>,
 }
 
 impl Series {
-    /// Appends what another connection's says.
+    /// Appends the series of another connection.
     pub(super) fn append(&mut self, mut other: Series) {
         for (own, other) in [(&mut self.sent, &mut other.sent), (&mut self.received, &mut other.received)] {
             own.time_s.append(&mut other.time_s);

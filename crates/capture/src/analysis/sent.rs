@@ -1,6 +1,6 @@
-//! One direction of a connection where it is sent: what is new, what TCP repeats (the same subflow sequence numbers),
-//! what is reinjected (the same data sequence numbers under other ones, as a rule on another subflow), and how long
-//! acknowledgments take.
+//! One direction of a connection at its sender: new data, retransmissions (the same subflow sequence numbers),
+//! reinjections (the same data sequence numbers under other subflow sequence numbers, usually on another subflow), and
+//! the delays of acknowledgments.
 
 use super::delivery::acknowledged;
 use super::group::{CLIENT, Group};
@@ -12,19 +12,19 @@ use super::report::{Acks, Segments};
 use super::spread::Durations;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Without a handshake to tell the round trip, network reordering is taken to last no longer.
+/// Maximum duration of network reordering if no handshake shows the round-trip time.
 const REORDERING_NS: u64 = 3_000_000;
 
-/// The most holes that are remembered of a subflow.
+/// Maximum number of holes remembered per subflow.
 const HOLES: usize = 256;
 
-/// No window is larger (RFC 7323 §2.3).
+/// Largest possible window (RFC 7323 §2.3).
 const WINDOW: u64 = 1 << 30;
 
-/// No retransmission timeout is shorter, in practice: what is repeated sooner was repeated for another reason.
+/// Lower bound of retransmission timeouts in practice. An earlier retransmission has another cause.
 const TIMEOUT_NS: u64 = 100_000_000;
 
-/// What was counted on a subflow.
+/// Counters of a subflow.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     pub segments: u64,
@@ -36,16 +36,16 @@ pub struct Counts {
     pub rtt: Durations,
 }
 
-/// What was counted in one direction.
+/// Counters of one direction.
 #[derive(Debug, Default)]
 pub struct Sent {
     pub subflows: Vec<Counts>,
     pub data_ack_rtt: Durations,
-    /// All bytes before this place are acknowledged.
+    /// All bytes before this stream offset are acknowledged.
     pub acknowledged: u64,
 }
 
-/// How a segment's content was sent.
+/// How the payload of a segment was sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     New,
@@ -60,26 +60,26 @@ struct Subflow {
     /// One more than the highest relative sequence number sent.
     sent: u64,
     acknowledged: u64,
-    /// Ends of segments sent once, and when.
+    /// For segments sent once: the end and the time of sending.
     outstanding: VecDeque<(u64, u64)>,
-    /// Segments up to here tell no RTT: there was a repetition (Karn's rule).
+    /// Segments up to here give no RTT sample because one of them was retransmitted (Karn's algorithm).
     ambiguous: u64,
-    /// What is missing below `sent` when it is not captured at the sender: start, end, when it was passed over.
+    /// Data missing below `sent` if the capture was not taken at the sender: start, end, and when later data was seen.
     holes: Vec<(u64, u64, u64)>,
     reordering_ns: u64,
-    /// When a packet came last, either way.
+    /// Time of the last packet in either direction.
     heard_ns: u64,
-    /// A round trip, as the first packets showed it.
+    /// Round-trip time of the first packets.
     round_trip_ns: u64,
 }
 
-/// Goes through the packets of one direction: `side` is the sender's.
+/// Processes the packets of one direction; `side` is the sender's side.
 pub struct Pass<'a> {
     pub group: &'a Group,
     pub legs: &'a [Leg],
     pub side: usize,
     pub places: Vec<Places>,
-    /// Acknowledgments beyond this place are of the end of the stream.
+    /// End of the stream. Acknowledgments beyond it cover the DATA_FIN or FIN.
     pub fin: Option<u64>,
     pub connection: u32,
     pub start_ns: u64,
@@ -120,12 +120,12 @@ impl Pass<'_> {
 
 struct State {
     subflows: Vec<Subflow>,
-    /// What of the stream has been sent, by start: the end.
+    /// The parts of the stream that were sent: end by start.
     pieces: BTreeMap<u64, u64>,
-    /// By their ends: start, when, whether sent once only.
+    /// Unacknowledged data by end: start, time of sending, and whether it was sent only once.
     outstanding: BTreeMap<u64, (u64, u64, bool)>,
     out: Sent,
-    /// One more than the highest place of the stream that was sent.
+    /// One more than the highest stream offset sent.
     highest: u64,
     plain: bool,
 }
@@ -171,7 +171,8 @@ impl State {
         let repeated = repeated == Some(true);
         if repeated {
             counts.retransmissions += 1;
-            // Nothing came for longer than a round trip, and the first that is not acknowledged is sent again.
+            // Timeout: no packet for longer than a round trip, then a retransmission of the first unacknowledged
+            // segment.
             let silent_ns = record.time_ns.saturating_sub(heard_ns);
             let timer_ns = TIMEOUT_NS.max(subflow.round_trip_ns + subflow.round_trip_ns / 2);
             let first = start <= subflow.acknowledged && end > subflow.acknowledged;
@@ -192,7 +193,7 @@ impl State {
             if anew {
                 self.outstanding.insert(offset + len, (offset, record.time_ns, true));
             } else {
-                // Sent twice: an acknowledgment does not tell of which.
+                // Data sent twice: the acknowledgment does not show which copy it is for.
                 let twice = self.outstanding.range_mut(offset + 1..).take_while(|(_, known)| known.0 < offset + len);
                 twice.for_each(|(_, known)| known.2 = false);
             }
@@ -205,11 +206,11 @@ impl State {
         }
     }
 
-    /// A part of the stream is sent: whether no part of it had been sent before.
+    /// Marks a part of the stream as sent. Returns whether no byte of it had been sent before.
     fn carry(&mut self, start: u64, end: u64) -> bool {
         let mut anew = true;
         let mut covered = start;
-        // What lies before and reaches into it or up to it, and what lies in it, becomes one piece with it.
+        // Merge it with the parts that overlap or touch it.
         let (mut from, mut to) = (start, end);
         if let Some((&known, &known_end)) = self.pieces.range(..=start).next_back()
             && known_end >= start
@@ -231,7 +232,7 @@ impl State {
         anew
     }
 
-    /// An acknowledgment comes: whether it acknowledges more of the stream.
+    /// Processes an acknowledgment. Returns whether it acknowledges new data of the stream.
     fn ack(&mut self, number: usize, record: &Record, fin: Option<u64>) -> bool {
         let now_ns = record.time_ns;
         let subflow = &mut self.subflows[number];
@@ -271,11 +272,11 @@ impl State {
 }
 
 impl Subflow {
-    /// Whether a segment repeats one on this subflow: none when it is new, false when it was only overtaken.
+    /// Whether a segment is a retransmission on this subflow: `None` if it is new, false if it was only reordered.
     fn is_repeated(&mut self, start: u64, end: u64, now_ns: u64) -> Option<bool> {
         if start >= self.sent {
             if start > self.sent && !self.at_sender {
-                // Those that stay open were lost for good, or the capture missed what filled them.
+                // A hole that stays open was lost for good, or the capture missed the packets that filled it.
                 if self.holes.len() == HOLES {
                     self.holes.remove(0);
                 }
@@ -286,7 +287,7 @@ impl Subflow {
         if self.at_sender {
             return Some(true);
         }
-        // Seen after some of it was lost or overtaken: what fills a hole soon was overtaken.
+        // Observed after the point of loss or reordering: a segment that fills a hole soon was only reordered.
         let Some(at) = self.holes.iter().position(|&(from, to, _)| from < end && start < to) else { return Some(true) };
         let (from, to, since_ns) = self.holes.swap_remove(at);
         for left in [(from, start.max(from), since_ns), (end.min(to), to, since_ns)] {
@@ -350,7 +351,7 @@ mod tests {
             highest: 0,
             plain: false,
         };
-        // New: at the beginning, after a gap, and the gap itself; the three are one piece then.
+        // New parts: the beginning, one after a gap, and the gap itself. The three then form one part.
         for (start, end, anew) in
             [(0, 10, true), (20, 30, true), (10, 20, true), (5, 6, false), (29, 31, false), (31, 40, true)]
         {

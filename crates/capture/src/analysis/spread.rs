@@ -1,4 +1,4 @@
-//! Least, mean and 95th percentile of many durations, each with a weight.
+//! Minimum, mean and 95th percentile of many durations, each with a weight.
 
 use super::report::Spread;
 
@@ -6,7 +6,7 @@ use super::report::Spread;
 #[derive(Clone, Debug, Default)]
 pub struct Durations {
     values: Vec<(u64, u64)>,
-    /// The weight of those that are zero.
+    /// Total weight of the zero durations.
     zeros: u64,
 }
 
@@ -19,13 +19,13 @@ impl Durations {
         }
     }
 
-    /// The least of them; none of none.
+    /// The smallest duration; `None` if there is none.
     pub fn least_ns(&self) -> Option<u64> {
         let least = self.values.iter().map(|&(value, _)| value).min();
         if self.zeros > 0 { Some(0) } else { least }
     }
 
-    /// None of none.
+    /// The summary; `None` if there are no durations.
     pub fn spread(mut self) -> Option<Spread> {
         let count = self.zeros + self.values.iter().map(|(_, weight)| weight).sum::<u64>();
         if count == 0 {
@@ -33,7 +33,7 @@ impl Durations {
         }
         self.values.sort_unstable();
         let total: u128 = self.values.iter().map(|&(value, weight)| u128::from(value) * u128::from(weight)).sum();
-        // Nearest rank: the least value that 95 % of all do not exceed.
+        // Nearest rank: the smallest value that at least 95 % of the values do not exceed.
         let rank = (u128::from(count) * 95).div_ceil(100);
         let mut below = u128::from(self.zeros);
         let mut p95 = 0;
@@ -55,7 +55,7 @@ impl Durations {
 mod tests {
     use super::*;
 
-    /// 94 zeros, five of 1 s and one of 3 s: mean (5 + 3)/100, and the 95th of 100 is one of the seconds.
+    /// 94 zeros, five of 1 s and one of 3 s: the mean is (5 + 3)/100 s, and the 95th of 100 values is 1 s.
     #[test]
     fn by_hand() {
         let mut durations = Durations::default();

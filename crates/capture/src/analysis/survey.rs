@@ -1,5 +1,5 @@
-//! One direction of a connection before it is counted: where its bytes belong, where its stream begins and ends, and whether
-//! and when it went back to TCP.
+//! Examines one direction of a connection before it is counted: its mappings, the beginning and end of its stream, and
+//! whether and when it fell back to TCP.
 
 use super::group::{CLIENT, Group};
 use super::leg::Leg;
@@ -7,28 +7,28 @@ use super::merge::Merged;
 use super::place::Places;
 use super::record::Record;
 
-/// What was found.
+/// The findings.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
-    /// Of each subflow, where it is seen nearest to the client, and nearest to the server.
+    /// Mappings of each subflow, as seen nearest to the client and nearest to the server.
     places: [Vec<Places>; 2],
     /// Data sequence number of the first byte.
     pub base: Option<u64>,
-    /// Where the stream ends, in bytes from its beginning.
+    /// End of the stream, in bytes from its beginning.
     pub fin: Option<u64>,
     pub fin_ns: Option<u64>,
-    /// When the first infinite mapping came.
+    /// Time of the first infinite mapping.
     pub infinite_ns: Option<u64>,
-    /// When data came without mapping and without any MPTCP option, and none with a mapping came after them.
+    /// When data arrived without a mapping and without any MPTCP option, if no mapped data followed.
     pub bare_ns: Option<u64>,
-    /// When data were acknowledged without any MPTCP option, and none came with one after that.
+    /// When data was acknowledged without any MPTCP option, if no acknowledgment with one followed.
     pub bare_ack_ns: Option<u64>,
-    /// There were mappings.
+    /// Whether there were mappings.
     pub mapped: bool,
 }
 
 impl Survey {
-    /// The subflows' places as they are seen nearest to the client or to the server.
+    /// Mappings of the subflows as seen nearest to the client or to the server.
     pub fn places_at(&self, at: usize, mptcp: bool, fallen: bool) -> Vec<Places> {
         let mut places = self.places[at].clone();
         for place in &mut places {
@@ -39,7 +39,7 @@ impl Survey {
     }
 }
 
-/// Looks at one direction; `side` is the sender's.
+/// Surveys one direction; `side` is the sender's side.
 pub fn survey(group: &Group, legs: &[Leg], side: usize) -> Survey {
     let mut found = Survey::default();
     let idsn = group.idsn(side).map(|idsn| idsn.wrapping_add(1));
@@ -67,18 +67,18 @@ pub fn survey(group: &Group, legs: &[Leg], side: usize) -> Survey {
         fin_of_tcp(group, legs, side, &mut found);
         return found;
     }
-    // Where it is sent the beginning is seen, where it is received what boxes did to it.
+    // The beginning is visible at the sender, the effect of middleboxes at the receiver.
     for at in [side, 1 - side] {
         look(group, legs, (side, at), &mut found);
     }
     if (found.bare_ns.is_some() || found.bare_ack_ns.is_some()) && !found.mapped {
-        // It never was anything but TCP.
+        // The connection was plain TCP from the start.
         fin_of_tcp(group, legs, side, &mut found);
     }
     found
 }
 
-/// A data sequence number of this direction, where no key tells the first: that of a mapping, else of a DATA_ACK.
+/// A data sequence number of this direction for when no key gives the first one: from a mapping, else from a DATA_ACK.
 fn near_dsn(group: &Group, legs: &[Leg], side: usize) -> Option<u64> {
     let records = || {
         group.subs.iter().flat_map(|sub| &sub.legs).flat_map(|seen| {
@@ -91,7 +91,7 @@ fn near_dsn(group: &Group, legs: &[Leg], side: usize) -> Option<u64> {
             .find(|(sent, r)| *sent && r.has.mapping() && (!long || r.has.long_dsn()))
             .map(|(_, record)| record.dsn)
     };
-    // Of 64 bits rather than of 32.
+    // Prefer 64-bit numbers to 32-bit ones.
     mapping(true)
         .or_else(|| mapping(false))
         .or_else(|| records().find(|(sent, record)| !sent && record.has.data_ack()).map(|(_, record)| record.data_ack))
@@ -101,13 +101,13 @@ const fn end_of(client_end: usize, side: usize) -> usize {
     if side == CLIENT { client_end } else { 1 - client_end }
 }
 
-/// What the acknowledgments of one direction said last.
+/// State of the acknowledgments of one direction.
 #[derive(Default)]
 struct Acknowledged {
     data: u64,
-    /// Whether TCP's acknowledgments advanced since the last DATA_ACK that did.
+    /// Whether TCP acknowledgments advanced since the DATA_ACK last did.
     by_tcp: bool,
-    /// The last DATA_ACK acknowledged one more than the data: the DATA_FIN.
+    /// End of the data, if the last DATA_ACK acknowledged one more: the DATA_FIN.
     fin: Option<u64>,
 }
 
@@ -149,13 +149,14 @@ fn look(group: &Group, legs: &[Leg], (side, at): (usize, usize), found: &mut Sur
         let Some(place) = places[number].data_acknowledged(&record).filter(|&place| place > acks.data) else {
             continue;
         };
-        // All that a single subflow brought, and one more; or one more, when TCP had acknowledged all before.
+        // The DATA_ACK covers all the data of a single subflow plus one; or it advances by one after TCP had
+        // acknowledged everything.
         let by_one = chosen.len() == 1 && group.complete && place == acknowledged[0];
         acks.fin = (by_one || (place == acks.data + 1 && !acks.by_tcp && acks.data > 0)).then(|| place - 1);
         (acks.data, acks.by_tcp) = (place, false);
     }
     found.bare_ns = found.bare_ns.or(bare.into_iter().flatten().min());
-    // Other subflows are closed when they lose their options; only the one that there is can go back to TCP.
+    // Several subflows are closed when they lose their options; only a single one can fall back to TCP.
     found.bare_ack_ns = found.bare_ack_ns.or(bare_ack_ns.filter(|_| chosen.len() == 1));
     if found.fin.is_none() && !sent {
         found.fin = acks.fin;
@@ -174,7 +175,7 @@ fn note_mapping(found: &mut Survey, record: &Record) {
     if let (true, Some(base)) = (record.has.data_fin(), found.base) {
         let end = record.dsn().expand(base).wrapping_add(u64::from(record.map_len) - 1);
         let length = end.wrapping_sub(base);
-        // In 32 bits it can be told only near the beginning; the largest that was seen is the end.
+        // A 32-bit number is unambiguous only near the beginning; the largest one seen is the end.
         if record.has.long_dsn() || found.fin.is_none() {
             found.fin = Some(length).filter(|&length| length < 1 << 63);
         }
@@ -204,7 +205,7 @@ fn fin_of_tcp(group: &Group, legs: &[Leg], side: usize, found: &mut Survey) {
             found.fin_ns = found.fin_ns.or(Some(record.time_ns));
         }
     }
-    // Of a direction that was not captured: the last number, acknowledged by itself, is that of the FIN.
+    // The direction was not captured: the last number, if acknowledged separately, is the FIN's.
     if !sent && found.fin.is_none() && last == 1 && acknowledged > 2 {
         found.fin = Some(acknowledged - 2);
     }

@@ -1,19 +1,19 @@
-//! A packet that is in the capture twice: seen on its way in and on its way out of one host (`-i any` on a router, a bridge),
-//! or copied by the network. It is not sent twice: a repetition is a new packet, with an IP identification and a timestamp
-//! of its own.
+//! Detects packets that are in the capture twice: seen on their way into and out of one host (`-i any` on a router, a
+//! bridge), or copied by the network. These are not retransmissions: a retransmission is a new packet with its own IP
+//! identification and timestamp.
 
 use super::log::Log;
 use wire::Captured;
 
-/// Packets that are remembered: the last four of each place.
+/// Size of the table of recent packets: four packets per slot.
 const PLACES: usize = 1 << 13;
 const WAYS: usize = 4;
-/// With another hop limit, or the same identification of IPv4: how long a packet may take through a host.
+/// For packets with another hop limit or the same IPv4 identification: maximum time that a packet takes through a host.
 const THROUGH_NS: u64 = 2_000_000_000;
-/// With the same timestamp, whose unit is a millisecond as a rule.
+/// For packets with the same timestamp, whose unit is usually a millisecond.
 const SAME_STAMP_NS: u64 = 1_000_000;
-/// With nothing that tells two packets from one, such as resets, of which every packet to a closed end is answered by one
-/// that says the same: no round trip is shorter.
+/// For packets without any distinguishing field, such as resets: a closed end answers every packet with an identical
+/// reset. No round trip is shorter than this.
 const NO_ROUND_TRIP_NS: u64 = 100_000;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,14 +23,14 @@ struct Seen {
     hop_limit: u8,
 }
 
-/// The packets that came last.
+/// The most recent packets.
 #[derive(Debug, Default)]
 pub struct Twice {
     seen: Vec<[Seen; WAYS]>,
 }
 
 impl Twice {
-    /// Whether this packet, of an end of a log, has been seen there before; otherwise it is remembered.
+    /// Whether this packet, from an end of a log, was seen before. If not, it is remembered.
     pub fn is_known(&mut self, number: usize, from: usize, time_ns: u64, packet: &Captured, log: &Log) -> bool {
         if self.seen.is_empty() {
             self.seen.resize(PLACES, [Seen::default(); WAYS]);
@@ -39,7 +39,7 @@ impl Twice {
         let places = &mut self.seen[hash as usize % PLACES];
         let new = Seen { hash, time_ns, hop_limit: packet.ip.hop_limit };
         let Some(place) = places.iter_mut().find(|place| place.hash == hash) else {
-            // The one that came first makes room.
+            // Replace the oldest packet.
             places.rotate_left(1);
             places[WAYS - 1] = new;
             return false;
@@ -62,7 +62,7 @@ impl Twice {
     }
 }
 
-/// Of all that is the same in a packet wherever one host sees it.
+/// Hash of the fields that are equal wherever one host sees the packet.
 fn hash(number: usize, from: usize, packet: &Captured) -> u64 {
     let segment = &packet.segment;
     let mut hash = 0x9e37_79b9_7f4a_7c15_u64;

@@ -1,8 +1,8 @@
-//! Ethernet and what has an EtherType: tags, PPPoE, MPLS (IEEE 802.3, 802.1Q, RFC 2516, RFC 3032).
+//! Ethernet and payloads with an EtherType: tags, PPPoE, MPLS (IEEE 802.3, 802.1Q, RFC 2516, RFC 3032).
 
 use super::{CUT, Network, ppp, raw};
 
-/// Tags and labels that are passed over; more of them are no frame.
+/// Maximum number of tags or labels that are skipped. A frame with more is not valid.
 const DEPTH: usize = 8;
 
 /// An Ethernet frame: two addresses, then the EtherType.
@@ -10,7 +10,7 @@ pub fn frame(frame: &[u8]) -> Network<'_> {
     at(frame, 12)
 }
 
-/// A frame whose EtherType stands at this byte.
+/// A frame whose EtherType is at offset `at`.
 pub fn at(frame: &[u8], at: usize) -> Network<'_> {
     match frame.get(at..).and_then(<[u8]>::split_first_chunk::<2>) {
         Some((kind, rest)) => payload(u16::from_be_bytes(*kind), rest),
@@ -18,20 +18,20 @@ pub fn at(frame: &[u8], at: usize) -> Network<'_> {
     }
 }
 
-/// What follows an EtherType.
+/// The payload after an EtherType.
 pub fn payload(mut kind: u16, mut rest: &[u8]) -> Network<'_> {
     for _ in 0..DEPTH {
         match kind {
             0x0800 | 0x86dd => return raw(rest),
-            // Tags: their own two bytes, then the EtherType behind them.
+            // Tags: two bytes of their own, then the next EtherType.
             0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
                 let Some((tag, behind)) = rest.split_first_chunk::<4>() else { return CUT };
                 (kind, rest) = (u16::from_be_bytes([tag[2], tag[3]]), behind);
             }
-            // PPPoE's session: version, code, session and length, then PPP.
+            // PPPoE session: version, code, session and length, then PPP.
             0x8864 => return rest.get(6..).map_or(CUT, ppp::payload),
             0x8847 | 0x8848 => return labelled(rest),
-            // A provider's backbone: the service's tag, then the customer's whole frame (IEEE 802.1ah).
+            // Provider backbone bridging: the service tag, then the customer's whole frame (IEEE 802.1ah).
             0x6558 | 0x88e7 => {
                 let skipped = if kind == 0x88e7 { 4 } else { 0 };
                 let Some((kind_of_inner, behind)) = rest.get(skipped + 12..).and_then(<[u8]>::split_first_chunk::<2>)
@@ -40,12 +40,12 @@ pub fn payload(mut kind: u16, mut rest: &[u8]) -> Network<'_> {
                 };
                 (kind, rest) = (u16::from_be_bytes(*kind_of_inner), behind);
             }
-            // A length: LLC, and SNAP with an EtherType behind it (RFC 1042).
+            // A length: LLC, and SNAP followed by an EtherType (RFC 1042).
             0..=1500 => match rest.split_first_chunk::<8>() {
                 Some(([0xaa, 0xaa, 3, 0, 0, 0, high, low], behind)) => {
                     (kind, rest) = (u16::from_be_bytes([*high, *low]), behind);
                 }
-                // SLL has the number 1 for 802.3 frames without LLC, and 4 with it.
+                // SLL uses 1 for 802.3 frames without LLC, and 4 with LLC.
                 Some(_) => return Network::NotRead("802.3 frames without IP"),
                 None => return CUT,
             },
@@ -55,7 +55,7 @@ pub fn payload(mut kind: u16, mut rest: &[u8]) -> Network<'_> {
     Network::NotRead("frames with more than eight tags")
 }
 
-/// MPLS: the last label has a bit; what follows says by itself which IP version it is.
+/// MPLS: a bit marks the last label. The IP version of the payload is read from its first byte.
 fn labelled(mut rest: &[u8]) -> Network<'_> {
     for _ in 0..DEPTH {
         let Some((label, behind)) = rest.split_first_chunk::<4>() else { return CUT };
@@ -63,7 +63,8 @@ fn labelled(mut rest: &[u8]) -> Network<'_> {
         if label[2] & 1 != 0 {
             return match rest.first().map(|first| first >> 4) {
                 Some(4 | 6) => Network::Ip(rest, 0),
-                // A pseudowire's control word begins with 0 (RFC 4385), or the frame follows at once.
+                // A pseudowire's control word begins with 0 (RFC 4385); without one, an Ethernet frame follows
+                // directly.
                 Some(_) => Network::NotRead("MPLS frames without IP"),
                 None => CUT,
             };

@@ -1,5 +1,5 @@
-//! Where the IP packet stands in a frame, by the capture's link type (<https://www.tcpdump.org/linktypes.html>), and in what
-//! carries it: PPP, tags, tunnels. What is not read is named, so that it can be counted.
+//! Finds the IP packet in a frame by the capture's link type (<https://www.tcpdump.org/linktypes.html>) and through the
+//! encapsulations PPP, tags and tunnels. Frames that are not read are named, so that they can be counted.
 
 mod ether;
 mod nflog;
@@ -9,7 +9,7 @@ mod wireless;
 
 pub use tunnel::tunnelled;
 
-/// The link types that are read.
+/// The supported link types.
 pub const KNOWN: [(u32, &str); 27] = [
     (0, "NULL"),
     (1, "Ethernet"),
@@ -40,21 +40,21 @@ pub const KNOWN: [(u32, &str); 27] = [
     (285, "Ethernet with Marvell's switch tag and EtherType"),
 ];
 
-/// A frame's network layer.
+/// The network layer of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Network<'a> {
-    /// An IP packet, and the number of the interface where the frame itself tells one (SLL2), else 0.
+    /// An IP packet, and the number of the interface if the frame gives one (SLL2), else 0.
     Ip(&'a [u8], u32),
-    /// Something else, or too short to tell: what it is.
+    /// Another protocol, or a frame too short to identify; a description of it.
     NotRead(&'static str),
     /// The link type is not one of [`KNOWN`].
     UnknownLink,
 }
 
-/// What is cut too short to tell what it is.
+/// A frame too short to identify.
 pub(crate) const CUT: Network<'static> = Network::NotRead("frames that are cut in their headers");
 
-/// Finds the IP packet.
+/// Finds the IP packet of a frame.
 #[must_use]
 pub fn network(link_type: u32, frame: &[u8]) -> Network<'_> {
     match link_type {
@@ -70,14 +70,14 @@ pub fn network(link_type: u32, frame: &[u8]) -> Network<'_> {
         192 => ppi(frame),
         239 => nflog::frame(frame),
         242 => infiniband(frame),
-        // The tag of a switch's port: four bytes behind the addresses or before them; eight with an EtherType of its own.
+        // A switch tag: four bytes after or before the addresses, or eight with an EtherType of its own.
         281 | 282 | 284 => ether::at(frame, 16),
         285 => ether::at(frame, 20),
         _ => Network::UnknownLink,
     }
 }
 
-/// What a link type that is not read is called, as far as it may carry TCP and is met.
+/// Name of an unsupported link type that may carry TCP in practice.
 #[must_use]
 pub const fn name(link_type: u32) -> &'static str {
     match link_type {
@@ -96,12 +96,12 @@ pub const fn name(link_type: u32) -> &'static str {
     }
 }
 
-/// What follows an EtherType, for protocols that Ethernet carries and that carry EtherTypes themselves.
+/// The payload after an EtherType, for protocols carried by Ethernet that contain EtherTypes themselves.
 pub(crate) fn after_ether_type(kind: u16, rest: &[u8]) -> Network<'_> {
     ether::payload(kind, rest)
 }
 
-/// An IP packet without anything before it.
+/// An IP packet without a link-layer header.
 pub(crate) fn raw(packet: &[u8]) -> Network<'_> {
     match packet.first().map(|first| first >> 4) {
         Some(4 | 6) => Network::Ip(packet, 0),
@@ -110,7 +110,7 @@ pub(crate) fn raw(packet: &[u8]) -> Network<'_> {
     }
 }
 
-/// Linux cooked capture version 2: protocol first, then the interface's number; the header has 20 bytes.
+/// Linux cooked capture version 2: first the protocol, then the interface number. The header has 20 bytes.
 fn sll2(frame: &[u8]) -> Network<'_> {
     let (Some(kind), Some(number), Some(rest)) =
         (frame.first_chunk::<2>(), frame.get(4..8).and_then(<[u8]>::first_chunk::<4>), frame.get(20..))
@@ -123,31 +123,32 @@ fn sll2(frame: &[u8]) -> Network<'_> {
     }
 }
 
-/// The address family in four bytes, in the order of the machine that captured (NULL) or of the network (LOOP).
+/// The address family in four bytes, in the byte order of the capturing machine (NULL) or of the network (LOOP).
 fn loopback(frame: &[u8]) -> Network<'_> {
     let Some(&family) = frame.first_chunk::<4>() else { return CUT };
     let family = u32::from_le_bytes(family).min(u32::from_be_bytes(family));
-    // AF_INET, and AF_INET6 of Linux, NetBSD, FreeBSD and macOS.
+    // AF_INET, and the AF_INET6 of Linux, NetBSD, FreeBSD and macOS.
     match family {
         2 | 10 | 24 | 28 | 30 => raw(&frame[4..]),
         _ => Network::NotRead("frames of another address family than IP"),
     }
 }
 
-/// Apple's header: its own length, then what kind follows, and of which link type the frame behind it is.
+/// Apple's header: its length, the kind of record, and the link type of the frame that follows.
 fn pktap(frame: &[u8]) -> Network<'_> {
     let word =
         |at: usize| frame.get(at..at + 4).and_then(<[u8]>::first_chunk::<4>).map(|four| u32::from_le_bytes(*four));
     let (Some(length), Some(link_type)) = (word(0), word(8)) else { return CUT };
     let Some(inner) = frame.get(length as usize..) else { return CUT };
     match link_type {
-        // No header within a header of its own kind.
+        // Nested headers of this kind are rejected, which bounds the recursion.
         149 | 192 | 258 => Network::NotRead("frames with headers in headers"),
         _ => network(link_type, inner),
     }
 }
 
-/// Per-packet information (CACE's PPI): version and flags, the header's length, the link type of the frame behind it.
+/// Per-packet information (CACE's PPI): version and flags, the header's length, the link type of the frame that
+/// follows.
 fn ppi(frame: &[u8]) -> Network<'_> {
     let Some((&[_, _, low, high, a, b, c, d], _)) = frame.split_first_chunk::<8>() else { return CUT };
     let Some(inner) = frame.get(usize::from(u16::from_le_bytes([low, high]))..) else { return CUT };
@@ -157,7 +158,7 @@ fn ppi(frame: &[u8]) -> Network<'_> {
     }
 }
 
-/// A global route header of 40 bytes, then the EtherType and two bytes that are reserved (RFC 4391 §6).
+/// A global route header of 40 bytes, then the EtherType and two reserved bytes (RFC 4391 §6).
 fn infiniband(frame: &[u8]) -> Network<'_> {
     match frame.get(40..).and_then(<[u8]>::split_first_chunk::<4>) {
         Some((&[high, low, _, _], rest)) => ether::payload(u16::from_be_bytes([high, low]), rest),

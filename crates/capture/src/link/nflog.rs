@@ -1,11 +1,11 @@
-//! NFLOG: what netfilter logs, as attributes with type and length, one of which is the packet.
+//! NFLOG: netfilter's log, a list of attributes with type and length, one of which is the packet.
 
 use super::{CUT, Network, raw};
 
 /// `NFULA_PAYLOAD`.
 const PAYLOAD: u16 = 9;
 
-/// A frame: family, version and resource in four bytes, then the attributes in the byte order of the host that logged.
+/// A frame: family, version and resource in four bytes, then the attributes in the byte order of the logging host.
 pub fn frame(frame: &[u8]) -> Network<'_> {
     let Some(attributes) = frame.get(4..) else { return CUT };
     let little = packet(attributes, u16::from_le_bytes);
@@ -22,7 +22,7 @@ fn packet(mut rest: &[u8], number: fn([u8; 2]) -> u16) -> Option<&[u8]> {
             return None;
         }
         if kind == PAYLOAD {
-            // Cut by the snap length, it is as long as what is there.
+            // If the snap length cut the attribute, take what is there.
             return rest.get(4..length.min(rest.len()));
         }
         rest = rest.get(length.next_multiple_of(4)..)?;

@@ -1,11 +1,11 @@
-//! PPP (RFC 1661), as a link type, in HDLC (RFC 1662), and Cisco's HDLC.
+//! PPP (RFC 1661) as a link type, PPP in HDLC framing (RFC 1662), and Cisco HDLC.
 
 use super::{CUT, Network, after_ether_type, raw};
 
-/// A frame of one of PPP's link types.
+/// A frame of one of the PPP link types.
 pub fn frame(link_type: u32, frame: &[u8]) -> Network<'_> {
     match (link_type, frame) {
-        // A byte says which way it went.
+        // The first byte gives the direction.
         (166 | 204, [0 | 1, rest @ ..]) => hdlc(rest),
         (51, [0x11, _, _, _, _, _, rest @ ..]) => payload(rest),
         (51, _) => Network::NotRead("PPPoE discovery frames"),
@@ -13,7 +13,7 @@ pub fn frame(link_type: u32, frame: &[u8]) -> Network<'_> {
     }
 }
 
-/// Address and control, where they were not compressed away, or Cisco's address and EtherType.
+/// Address and control unless compressed away, or Cisco's address and EtherType.
 fn hdlc(frame: &[u8]) -> Network<'_> {
     match frame {
         [0xff, 0x03, rest @ ..] => payload(rest),
@@ -22,7 +22,7 @@ fn hdlc(frame: &[u8]) -> Network<'_> {
     }
 }
 
-/// The protocol in two bytes, or compressed to one, which is odd, and what it carries.
+/// The protocol, in two bytes or compressed to one odd byte, and its payload.
 pub fn payload(bytes: &[u8]) -> Network<'_> {
     let (protocol, rest) = match bytes {
         [0xff, 0x03, high, low, rest @ ..] if high & 1 == 0 => (u16::from_be_bytes([*high, *low]), rest),

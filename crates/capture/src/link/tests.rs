@@ -1,4 +1,4 @@
-//! Every header that may stand before an IP packet, by hand, from the documents named in each module.
+//! All headers that may precede an IP packet, written by hand from the documents named in each module.
 
 use super::*;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ fn ethernet(kind: u16) -> Vec<u8> {
     [&[0; 12][..], &kind.to_be_bytes()].concat()
 }
 
-/// Headers by link type, and the interface that the frame tells.
+/// Headers by link type, with the interface number in the frame.
 fn headers() -> Vec<(u32, Vec<u8>, u32)> {
     let snap = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
     let session = [0x11, 0, 0, 7, 0, 22, 0, 0x21];
@@ -22,10 +22,10 @@ fn headers() -> Vec<(u32, Vec<u8>, u32)> {
     sll2_tagged.extend([0; 12]);
     sll2_tagged.extend([0, 5, 8, 0]);
     let pktap = [&108_u32.to_le_bytes()[..], &[1, 0, 0, 0], &12_u32.to_le_bytes(), &[0; 96]].concat();
-    // Data from an access point: 24 bytes, and 2 of quality of service; behind it LLC and SNAP.
+    // Data from an access point: 24 bytes, plus 2 of quality of service, then LLC and SNAP.
     let wireless = [&[0x08, 0x02][..], &[0; 22], &snap].concat();
     let quality = [&[0x88, 0x02][..], &[0; 24], &snap].concat();
-    // Times (8 bytes, aligned) and flags, which say that the header is padded to 28 bytes; then two words of what is present.
+    // Time (8 bytes, aligned) and flags, which mark the header as padded to 28 bytes; then two words of present bits.
     let radiotap = [&[0, 0, 17, 0, 3, 0, 0, 0][..], &[0; 8], &[0], &wireless].concat();
     let padded = [&[0, 0, 9, 0, 2, 0, 0, 0, 0x20][..], &[0x88, 0x02], &[0; 24], &[0, 0], &snap].concat();
     let words = [&[0, 0, 13, 0, 2, 0, 0, 0x80, 0, 0, 0, 0, 0][..], &wireless].concat();
@@ -95,7 +95,7 @@ fn finds_the_packet_behind_every_link_header() {
     assert_eq!(known, KNOWN.map(|(link_type, _)| link_type));
 }
 
-/// An IPv4 packet of a protocol.
+/// An IPv4 packet of the given protocol.
 fn ip(protocol: u8, payload: &[u8]) -> Vec<u8> {
     let mut packet = IP.to_vec();
     packet[9] = protocol;
@@ -104,7 +104,7 @@ fn ip(protocol: u8, payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// To a UDP port.
+/// A UDP packet to the given port.
 fn udp(port: u16, payload: &[u8]) -> Vec<u8> {
     ip(17, &[&[0, 9][..], &port.to_be_bytes(), &[0, 0, 0, 0], payload].concat())
 }
@@ -118,10 +118,10 @@ fn tunnels() -> Vec<Vec<u8>> {
         six,
         six_with_options,
         ip(47, &[0, 0, 8, 0]),
-        // With a checksum, a key and a number.
+        // With a checksum, a key and a sequence number.
         ip(47, &[&[0xb0, 0, 8, 0][..], &[0; 12]].concat()),
         ip(47, &[&[0, 0, 0x65, 0x58][..], &ethernet(0x0800)].concat()),
-        // PPTP: key and number, PPP behind them.
+        // PPTP: key and sequence number, then PPP.
         ip(47, &[&[0x30, 0x01, 0x88, 0x0b][..], &[0; 8], &[0xff, 3, 0, 0x21]].concat()),
         // ERSPAN of type II.
         ip(47, &[&[0x10, 0, 0x88, 0xbe][..], &[0; 12], &ethernet(0x0800)].concat()),
@@ -130,11 +130,11 @@ fn tunnels() -> Vec<Vec<u8>> {
         udp(4789, &[&[8, 0, 0, 0, 0, 0, 9, 0][..], &ethernet(0x0800)].concat()),
         udp(6081, &[&[1, 0, 0x65, 0x58, 0, 0, 9, 0][..], &[0; 4], &ethernet(0x0800)].concat()),
         udp(6081, &[0, 0, 8, 0, 0, 0, 9, 0]),
-        // WCCP without a header of its own, and with it.
+        // WCCP without and with its own header.
         ip(47, &[0, 0, 0x88, 0x3e]),
         ip(47, &[0, 0, 0x88, 0x3e, 0, 0, 0, 1]),
         udp(6635, &[0, 1, 1, 64]),
-        // L2TP: the shortest header; one with length, numbers and an offset of two bytes.
+        // L2TP: the shortest header, and one with length, sequence numbers and an offset of two bytes.
         udp(1701, &[0, 2, 0, 1, 0, 1, 0xff, 3, 0, 0x21]),
         udp(1701, &[&[0x4a, 2, 0, 40, 0, 1, 0, 1, 0, 5, 0, 6, 0, 2, 9, 9][..], &[0xff, 3, 0, 0x21]].concat()),
         udp(2152, &[0x30, 255, 0, 20, 0, 0, 0, 1]),

@@ -1,9 +1,9 @@
-//! IP packets in IP packets: IP in IP (RFC 2003, RFC 4213), GRE (RFC 2784, RFC 2890, RFC 2637), VXLAN (RFC 7348), GENEVE
+//! Tunnelled IP packets: IP in IP (RFC 2003, RFC 4213), GRE (RFC 2784, RFC 2890, RFC 2637), VXLAN (RFC 7348), GENEVE
 //! (RFC 8926), GTP-U, L2TP, Teredo, and MPLS (RFC 7510).
 
 use super::{CUT, Network, ether, ppp, raw};
 
-/// The packet inside an IP packet that carries no TCP itself.
+/// The packet inside an IP packet that does not carry TCP itself.
 #[must_use]
 pub fn tunnelled(packet: &[u8]) -> Network<'_> {
     let Ok((protocol, at)) = wire::ip_payload(packet) else { return CUT };
@@ -26,7 +26,7 @@ pub fn tunnelled(packet: &[u8]) -> Network<'_> {
     }
 }
 
-/// GRE's header: flags and version, the EtherType, and what the flags say.
+/// GRE: flags and version, the EtherType, and the optional fields that the flags announce.
 fn gre(bytes: &[u8]) -> Network<'_> {
     let Some((&[flags, version, high, low], _)) = bytes.split_first_chunk::<4>() else { return CUT };
     let kind = u16::from_be_bytes([high, low]);
@@ -40,7 +40,7 @@ fn gre(bytes: &[u8]) -> Network<'_> {
     let acknowledged = version & 0x80 != 0;
     match version & 7 {
         0 => {}
-        // PPTP's: a key always, and perhaps an acknowledgment.
+        // PPTP: always a key, optionally an acknowledgment.
         1 if kind == 0x880b => {
             length += if acknowledged { 4 } else { 0 };
             return bytes
@@ -54,7 +54,8 @@ fn gre(bytes: &[u8]) -> Network<'_> {
     match kind {
         0x88be => rest.get(if flags & 0x10 != 0 { 8 } else { 0 }..).map_or(CUT, ether::frame),
         0x22eb => rest.get(12..).map_or(CUT, ether::frame),
-        // WCCP: the packet, in version 2 behind a header of four bytes, which does not begin as an IP packet does.
+        // WCCP: the packet; in version 2 after a header of four bytes, which differs from the beginning of an IP
+        // packet.
         0x883e => match rest.first().map(|first| first >> 4) {
             Some(4 | 6) => raw(rest),
             _ => rest.get(4..).map_or(CUT, raw),
@@ -63,7 +64,7 @@ fn gre(bytes: &[u8]) -> Network<'_> {
     }
 }
 
-/// UDP, by the port it is sent to.
+/// UDP, by destination port.
 fn udp(bytes: &[u8]) -> Network<'_> {
     let Some((&[_, _, high, low, _, _, _, _], rest)) = bytes.split_first_chunk::<8>() else { return CUT };
     match u16::from_be_bytes([high, low]) {
@@ -80,13 +81,13 @@ fn udp(bytes: &[u8]) -> Network<'_> {
     }
 }
 
-/// Data of L2TP's version 2 (RFC 2661 §3.1): what the flags say, tunnel and session, then PPP.
+/// Data of L2TP version 2 (RFC 2661 §3.1): the fields that the flags announce, tunnel and session, then PPP.
 fn l2tp(bytes: &[u8]) -> Network<'_> {
     let Some((&[flags, version], rest)) = bytes.split_first_chunk::<2>() else { return CUT };
     match (version & 0x0f, flags & 0x80) {
         (2, 0) => {}
         (2, _) => return Network::NotRead("L2TP control messages"),
-        // Only the two ends know how long its cookie is.
+        // Only the two ends know the length of the cookie.
         (3, _) => return Network::NotRead("L2TP packets of version 3"),
         _ => return Network::NotRead("UDP"),
     }
@@ -101,7 +102,7 @@ fn l2tp(bytes: &[u8]) -> Network<'_> {
     rest.get(length..).map_or(CUT, ppp::payload)
 }
 
-/// IPv6 in UDP (RFC 4380 §5.1.1), perhaps behind authentication and the origin's address.
+/// IPv6 in UDP (RFC 4380 §5.1.1), optionally after an authentication header and an origin indication.
 fn teredo(mut bytes: &[u8]) -> Network<'_> {
     if let Some((&[0, 1, client, authentication], rest)) = bytes.split_first_chunk::<4>() {
         let Some(behind) = rest.get(usize::from(client) + usize::from(authentication) + 9..) else { return CUT };
@@ -125,7 +126,7 @@ fn vxlan(bytes: &[u8]) -> Network<'_> {
     }
 }
 
-/// Version and length of the options in words, flags, and the EtherType.
+/// GENEVE: version and length of the options in words, flags, and the EtherType.
 fn geneve(bytes: &[u8]) -> Network<'_> {
     let Some((header, _)) = bytes.split_first_chunk::<8>() else { return CUT };
     if header[0] & 0xc0 != 0 {
@@ -135,7 +136,7 @@ fn geneve(bytes: &[u8]) -> Network<'_> {
     bytes.get(length..).map_or(CUT, |rest| ether::payload(u16::from_be_bytes([header[2], header[3]]), rest))
 }
 
-/// GTP-U (3GPP TS 29.281): a G-PDU of version 1, perhaps with sequence number and extension headers.
+/// GTP-U (3GPP TS 29.281): a G-PDU of version 1, optionally with sequence number and extension headers.
 fn gtp(bytes: &[u8]) -> Network<'_> {
     let Some((header, _)) = bytes.split_first_chunk::<8>() else { return CUT };
     if header[0] & 0xf0 != 0x30 || header[1] != 255 {
@@ -145,7 +146,7 @@ fn gtp(bytes: &[u8]) -> Network<'_> {
     if header[0] & 7 != 0 {
         at += 4;
         let mut next = bytes.get(11).copied().unwrap_or(0);
-        // Each extension header counts its words and ends with the next one's type.
+        // Each extension header begins with its length in words and ends with the type of the next one.
         while next != 0 && header[0] & 4 != 0 {
             let words = usize::from(bytes.get(at).copied().unwrap_or(0));
             if words == 0 {

@@ -1,8 +1,8 @@
-//! IEEE 802.11, alone or behind a RadioTap header (<https://www.radiotap.org>).
+//! IEEE 802.11, alone or after a Radiotap header (<https://www.radiotap.org>).
 
 use super::{CUT, Network, ether};
 
-/// RadioTap: version, its length in little-endian order, words that say what is present, and then those fields.
+/// Radiotap: version, length in little-endian order, words of present bits, and then the fields.
 pub fn radiotap(frame: &[u8]) -> Network<'_> {
     let Some([0, _, low, high]) = frame.first_chunk::<4>() else { return CUT };
     let length = usize::from(u16::from_le_bytes([*low, *high]));
@@ -10,12 +10,12 @@ pub fn radiotap(frame: &[u8]) -> Network<'_> {
     data(inner, flags(&frame[..length]).is_some_and(|flags| flags & 0x20 != 0))
 }
 
-/// The field of flags: the second that may be present, behind the time, which is aligned to eight bytes.
+/// The flags field: the second field, after the time if present, which is aligned to eight bytes.
 fn flags(header: &[u8]) -> Option<u8> {
     let word = |at: usize| header.get(at..at + 4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]));
     let present = word(4)?;
     let mut at = 8;
-    // The highest bit says that another word follows.
+    // The highest bit announces another word.
     let mut last = present;
     while last & 0x8000_0000 != 0 {
         last = word(at)?;
@@ -32,7 +32,7 @@ pub fn frame(frame: &[u8]) -> Network<'_> {
     data(frame, false)
 }
 
-/// `padded`: the header was filled up to four bytes.
+/// `padded`: whether the header is padded to a multiple of four bytes.
 fn data(frame: &[u8], padded: bool) -> Network<'_> {
     let Some(&[control, flags]) = frame.first_chunk::<2>() else { return CUT };
     match control & 0x0c {
@@ -40,7 +40,7 @@ fn data(frame: &[u8], padded: bool) -> Network<'_> {
         0x00 => return Network::NotRead("802.11 management frames"),
         _ => return Network::NotRead("802.11 control frames"),
     }
-    // Bit 6 of the subtype: no data.
+    // Bit 6 of the subtype marks a frame without data.
     if control & 0x40 != 0 {
         return Network::NotRead("802.11 frames without data");
     }

@@ -1,7 +1,7 @@
-//! Connections made up packet by packet, as both hosts see them, with what is true of them: the input of the laws and of the
-//! metamorphic tests.
+//! Connections generated packet by packet as both hosts see them, with the true counts: the input of the tests of the
+//! laws and of the metamorphic tests.
 
-// Each test uses a part of it.
+// Each test uses a part of this module.
 #![allow(dead_code)]
 
 use capture::Writer;
@@ -17,7 +17,7 @@ pub const MS: u64 = 1_000_000;
 const KEYS: [u64; 2] = [0x0102_0304_0506_0708, 0x1112_1314_1516_1718];
 const DATA: u32 = 1000;
 
-/// Numbers without end from one (xorshift): what a seed makes of a connection stays the same.
+/// A pseudo-random generator (xorshift). A seed always gives the same connection.
 pub struct Random(pub u64);
 
 impl Random {
@@ -43,14 +43,14 @@ pub struct Seen {
     pub bytes: Vec<u8>,
 }
 
-/// What a connection is to be like.
+/// Parameters of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     pub seed: u64,
     /// 0 is plain TCP.
     pub subflows: usize,
     pub segments: u64,
-    /// Of data, in the network.
+    /// Loss of data segments in the network.
     pub loss_percent: u64,
     pub timestamps: bool,
     pub identified: bool,
@@ -62,7 +62,7 @@ impl Plan {
     }
 }
 
-/// A connection: the server sends `segments` of 1000 bytes, the client 100 bytes first.
+/// A connection: the client sends 100 bytes, then the server `segments` of 1000 bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
     pub seen: Vec<Seen>,
@@ -77,7 +77,7 @@ struct Subflow {
     ends: [SocketAddr; 2],
     isns: [u32; 2],
     way_ns: u64,
-    /// Relative numbers: what the server sends next, what the client expects, what it holds beyond.
+    /// Relative numbers: the server's next, the client's next expected, and the data the client holds beyond it.
     next: u32,
     expected: u32,
     held: Vec<(u32, u64, u64)>,
@@ -100,7 +100,7 @@ struct Parts {
 }
 
 impl World {
-    /// A packet on its way: whether it arrives. Answers when.
+    /// Sends a packet, which arrives if `arrives`. Returns the time of arrival.
     fn send(&mut self, at_ns: u64, on: usize, up: bool, parts: Parts, mptcp: Vec<MptcpOption>, arrives: bool) -> u64 {
         let subflow = &self.subflows[on];
         let (from, to) = if up { (0, 1) } else { (1, 0) };
@@ -178,17 +178,17 @@ fn idsn(side: usize) -> u64 {
     wire::keys::idsn(KEYS[side]).wrapping_add(1)
 }
 
-/// What is sent of the stream, and when.
+/// A segment of the stream waiting to be sent.
 struct Waiting {
     at_ns: u64,
     on: usize,
-    /// As sent before on this subflow, or as new on it.
+    /// Its sequence number if it was sent before on this subflow.
     again: Option<u32>,
     offset: u64,
     tries: u32,
 }
 
-/// Makes it up.
+/// Generates a connection.
 pub fn generate(plan: Plan) -> Traffic {
     let mut random = Random(plan.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mptcp = plan.subflows > 0;
@@ -217,7 +217,7 @@ pub fn generate(plan: Plan) -> Traffic {
         let data_ack = Some(DataNumber::short(idsn(1 - side).wrapping_add(ack)));
         mptcp.then_some(Dss { mapping, data_ack, ..Dss::default() })
     };
-    // The request, and its acknowledgment.
+    // The request and its acknowledgment.
     let parts = Parts { flags: Flags::ACK | Flags::PSH, seq: 1, ack: 1, len: 100, dss: dss(0, Some((0, 1, 100)), 0) };
     let at_ns = world.send(100 * MS, 0, true, parts, vec![], true);
     let parts = Parts { flags: Flags::ACK, seq: 1, ack: 101, len: 0, dss: dss(1, None, 100) };
@@ -234,7 +234,7 @@ pub fn generate(plan: Plan) -> Traffic {
     let mut come: Vec<(u64, u64)> = Vec::new();
     let mut in_order = 0;
     let mut end_ns = at_ns;
-    // Arrivals are played in the order of their times, between the sendings.
+    // Arrivals are processed in time order, interleaved with sendings.
     let mut arrivals: Vec<(u64, usize, u32, u64)> = Vec::new();
     loop {
         let sending = waiting.iter().enumerate().min_by_key(|(_, each)| each.at_ns).map(|(at, each)| (at, each.at_ns));
@@ -285,7 +285,7 @@ pub fn generate(plan: Plan) -> Traffic {
             arrivals.push((arrive_ns, on, seq, offset));
             continue;
         }
-        // Sent again on its subflow when the timer expires, and perhaps sooner on another.
+        // The segment is sent again on its subflow when the timer expires, and perhaps sooner on another.
         let after_ns = 200 * MS + random.below(50 * MS);
         waiting.push(Waiting { at_ns: at_ns + after_ns, on, again: Some(seq), offset, tries: tries + 1 });
         if count > 1 && again.is_none() && random.percent(50) {
@@ -299,7 +299,7 @@ pub fn generate(plan: Plan) -> Traffic {
     traffic
 }
 
-/// Packets in a file.
+/// Writes packets to a file.
 pub fn file<'a>(seen: impl IntoIterator<Item = &'a Seen>, name: &str, snap_length: u32) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), snap_length).unwrap();
     writer.interface(name).unwrap();
@@ -309,7 +309,7 @@ pub fn file<'a>(seen: impl IntoIterator<Item = &'a Seen>, name: &str, snap_lengt
     writer.into_inner()
 }
 
-/// Reads files, and checks every law on what comes out.
+/// Reads files and checks every law on the result.
 pub fn analyse<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Analysis {
     let mut analyser = Analyser::default();
     for (name, file) in files {
@@ -320,7 +320,7 @@ pub fn analyse<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Anal
     analysis
 }
 
-/// What must not depend on how the packets were captured.
+/// The parts of a report that must not depend on how the packets were captured.
 pub fn essence(analysis: &Analysis) -> String {
     let mut text = String::new();
     for connection in &analysis.connections {
