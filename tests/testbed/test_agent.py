@@ -6,6 +6,7 @@ import shutil
 import socket
 import ssl
 import struct
+import subprocess
 import threading
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,42 @@ def test_one_key_opens_and_another_does_not(key_file: Path, tmp_path: Path) -> N
     other = tmp_path / "other.key"
     key.make(other)
     server, client = handshake(key_file, other)
+    assert isinstance(server, ssl.SSLError)
+    assert isinstance(client, ssl.SSLError)
+
+
+CA = """
+[ca]
+default_ca = own
+[own]
+database = index
+serial = serial
+new_certs_dir = .
+default_md = sha256
+policy = any
+[any]
+commonName = supplied
+"""
+
+
+@pytest.mark.parametrize(("begins", "ends"), [("20010101", "20020101"), ("20600101", "20610101")])
+def test_clocks_that_differ_keep_nobody_out(key_file: Path, tmp_path: Path, begins: str, ends: str) -> None:
+    """A key that was made by a clock which is far ahead, or that is long past its dates, opens all the same."""
+    (tmp_path / "ca.cnf").write_text(CA, encoding="ascii")
+    (tmp_path / "index").touch()
+    (tmp_path / "serial").write_text("01\n", encoding="ascii")
+    dated = f"-startdate {begins}000000Z -enddate {ends}000000Z"
+    for words in (
+        "req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout own.key -out asked -subj /CN=testbed",
+        f"ca -batch -selfsign -notext -config ca.cnf -keyfile own.key -in asked -out certificate {dated}",
+    ):
+        done = subprocess.run(["openssl", *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    dated_key = tmp_path / "dated.key"
+    dated_key.write_bytes((tmp_path / "own.key").read_bytes() + (tmp_path / "certificate").read_bytes())
+    dated_key.chmod(0o600)
+    assert handshake(dated_key, dated_key) == ("TLSv1.3", "TLSv1.3")
+    server, client = handshake(key_file, dated_key)
     assert isinstance(server, ssl.SSLError)
     assert isinstance(client, ssl.SSLError)
 

@@ -17,6 +17,8 @@ from mptcplab.errors import EngineUnavailableError
 from mptcplab.files import TargetError
 
 _DAYS: Final = 3650
+_NO_CHECK_TIME: Final = ssl.VerifyFlags(0x200000)
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME, which Python has no name for."""
 
 
 class KeyFileError(EngineUnavailableError):
@@ -58,6 +60,8 @@ def context(path: Path, *, server: bool) -> ssl.SSLContext:
     settings.minimum_version = ssl.TLSVersion.TLSv1_3
     settings.check_hostname = False  # who has the key is meant, at whatever address
     settings.verify_mode = ssl.CERT_REQUIRED
+    # It is the very certificate that counts (`is_ours`), and not what the machines' clocks make of its dates.
+    settings.verify_flags |= _NO_CHECK_TIME
     try:
         settings.load_cert_chain(path)
         settings.load_verify_locations(path)
