@@ -1,28 +1,28 @@
-//! What happens at times known beforehand: changes of links, starts and stops of connections, the end of the warm-up,
-//! samples. It stands beside the event queue, so that an action comes before all events of its moment and one more
-//! action does not change the order of events.
+//! Actions at times known beforehand: changes of links, starts and stops of connections, the end of the warm-up,
+//! samples. The agenda is separate from the event queue, so that an action precedes all events of its time and an
+//! additional action does not change the order of events.
 
 use application::Application;
 use scenario::description::Description;
 
-/// Something to be done at its time.
+/// An action at a given time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Take a sample.
     Sample,
-    /// Note where all counters stand.
+    /// Take a snapshot of all counters.
     WarmUpEnds,
-    /// Apply this event of the description.
+    /// Apply the event with this index in the description.
     Change(usize),
-    /// This application starts.
+    /// Start the application with this index.
     Start(usize),
-    /// This application stops.
+    /// Stop the application with this index.
     Stop(usize),
 }
 
-/// Actions in the order of their times; at one time a sample first, then in the order of [`Action`].
+/// Actions in time order. At equal times a sample comes first, then the order of [`Action`] applies.
 pub struct Agenda {
-    /// The earliest last.
+    /// Sorted with the earliest action last.
     actions: Vec<(u64, Action)>,
     next_sample_ns: u64,
     sample_ns: u64,
@@ -39,19 +39,19 @@ impl Agenda {
                 actions.push((stop_ns, Action::Stop(number)));
             }
         }
-        // Both steps keep or reverse the order of equals: together they keep it.
+        // The sort is stable. Reversing the list and taking from its end keep the order of construction at equal times.
         actions.sort_by_key(|&(at_ns, _)| at_ns);
         actions.reverse();
         let sample_ns = description.sample_ns.unwrap_or(u64::MAX);
         Agenda { actions, next_sample_ns: sample_ns, sample_ns }
     }
 
-    /// Time of the next action; `u64::MAX` if there is none.
+    /// Time of the next action, or `u64::MAX`.
     pub fn next_ns(&self) -> u64 {
         self.actions.last().map_or(u64::MAX, |&(at_ns, _)| at_ns).min(self.next_sample_ns)
     }
 
-    /// Takes the next action that is due at `now_ns`.
+    /// Takes the next action due at `now_ns`.
     pub fn take(&mut self, now_ns: u64) -> Option<Action> {
         if self.next_sample_ns == now_ns && now_ns != u64::MAX {
             self.next_sample_ns = self.next_sample_ns.saturating_add(self.sample_ns);

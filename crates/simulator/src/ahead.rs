@@ -1,19 +1,19 @@
-//! Looks some events ahead, so that what they will touch is in the cache when they come: with many links, waiting for memory
-//! is most of the time that a packet-hop takes. It is done for a few events at a time, every few events, and in steps: each
-//! step needs what the one before has brought. Nothing but time depends on it.
+//! Prefetches the memory of coming events: with many links, a packet-hop spends most of its time waiting for memory.
+//! This is done for a few events at a time, every few events, in steps that each need what the previous step has
+//! fetched. It affects only the speed.
 
 use crate::event_queue::{Cursor, EventQueue};
 
-/// How many events ahead the first step is, about.
+/// Approximate distance of the first step, in events.
 const DEPTH: u64 = 24;
-/// How many events pass from one step to the next, and are looked at in one; a power of two.
+/// Number of events between steps, and number looked at per step; a power of two.
 pub const BATCH: usize = 4;
-/// With fewer links than these everything is in the cache anyway.
+/// With fewer links than this, everything is in the cache anyway.
 const LINKS_MIN: usize = 100;
-/// No link, no slot, no flow.
+/// Stands for no link, slot or flow.
 pub const NONE: u32 = u32::MAX;
 
-/// A few numbers, in the order they were added.
+/// Up to [`BATCH`] numbers, in the order in which they were added.
 #[derive(Clone, Copy)]
 pub struct Few {
     len: usize,
@@ -23,7 +23,7 @@ pub struct Few {
 impl Few {
     pub const EMPTY: Few = Few { len: 0, numbers: [NONE; BATCH] };
 
-    /// Adds a number, of which there may be no more than [`BATCH`].
+    /// Adds a number. At most [`BATCH`] may be added.
     #[inline]
     pub fn add(&mut self, number: u32) {
         self.numbers[self.len % BATCH] = number;
@@ -36,23 +36,23 @@ impl Few {
     }
 }
 
-/// What is looked at.
+/// The state of prefetching.
 pub struct Ahead {
     pub cursor: Cursor,
-    /// How far ahead of today in the calendar; none where it is not worth while.
+    /// How many calendar days to look ahead; `None` if it is not worthwhile.
     days: Option<u64>,
-    /// The links whose events were looked at last.
+    /// Links whose events were looked at last.
     pub links: Few,
-    /// Slots of the packets among them that will come to the end of their routes.
+    /// Slots of the packets among them that will reach the end of their routes.
     pub slots: Few,
-    /// Flows of packets that will come to the end of their routes sooner, and sooner still.
+    /// Flows of packets that will reach the end of their routes sooner, and sooner still.
     pub flows: [Few; 2],
 }
 
 impl Ahead {
-    /// For a network of so many links, each in two directions, whose queue is still empty.
+    /// For a network with this many links, each with two directions, and an empty event queue.
     pub fn new(links: usize, queue: &EventQueue) -> Ahead {
-        // When all links are busy, this is where as many events lie.
+        // If all links are busy, this distance covers about [`DEPTH`] events.
         let days = queue.days_ahead() * DEPTH / (2 * links as u64).max(1);
         Ahead {
             cursor: Cursor::default(),
@@ -63,7 +63,7 @@ impl Ahead {
         }
     }
 
-    /// How many days to look ahead, where the network is so large that it is worth while.
+    /// How many calendar days to look ahead, if the network is large enough.
     #[inline]
     pub fn days(&self) -> Option<u64> {
         self.days

@@ -1,9 +1,10 @@
-//! Middleboxes on the routes: under which addresses a segment comes to which chain of boxes, and whose is what comes
-//! out. A description without boxes has none of this.
+//! Middleboxes on routes: which addresses a segment has when it enters a chain of middleboxes, and which subflow a
+//! segment that leaves the chain belongs to. Unused if the description has no middleboxes.
 //!
-//! A chain stands at a link's end on the server's side, and all paths over the link share it. A path has *places*: the
-//! client's end, what lies behind its first chain, and so on to the server's end. At each of them a subflow has two
-//! ends, which differ from place to place where a NAT is between them; they are learnt from what goes up.
+//! A chain is at the server-side end of a link and is shared by all paths over the link. A path has *places*: the
+//! client's end, the place after its first chain, and so on to the server's end. A subflow has two ends (address and
+//! port) at each place. They differ between places if a NAT lies between, and are learned from the segments that travel
+//! up.
 
 use crate::SimulateError;
 use crate::arrived::Arrived;
@@ -14,17 +15,17 @@ use scenario::description::Description;
 use std::collections::{BTreeMap, VecDeque};
 use wire::Span;
 
-/// Entries of routes from here on are crossings of chains, twice their number and 1 for those on the way down; below
-/// are links, which are targets of events.
+/// Route entries from this number on are crossings of chains: twice the crossing's number, plus 1 on the way down.
+/// Lower entries are links, which are event targets.
 pub const FIRST_CROSSING: u32 = crate::event_queue::TARGET_LIMIT as u32;
 
-/// Where a path meets a chain.
+/// A path's crossing of a chain.
 #[derive(Clone, Copy)]
 pub struct Crossing {
     chain: u32,
-    /// The place of the path on the client's side of it; the next one is on the server's side.
+    /// The place of the path on the chain's client side. The next place is on its server side.
     place: u32,
-    /// Where the routes up and down have it.
+    /// Its positions in the routes up and down.
     positions: [u8; 2],
 }
 
@@ -32,43 +33,43 @@ pub struct Crossing {
 pub struct Boxes {
     chains: Vec<Chain<Span>>,
     crossings: Vec<Crossing>,
-    /// The crossings of each path in their order up.
+    /// Crossings of each path, in the order up.
     of_path: Vec<Vec<u32>>,
-    /// Of each subflow the crossings of its path, and its ends at each place as far as they are known.
+    /// For each subflow, the crossings of its path and its ends at each place, as far as known.
     subflows: Vec<(Vec<u32>, Vec<Option<Ends>>)>,
-    /// Subflow and crossing by the ends that something has that leaves a chain this way.
+    /// Subflow and crossing by chain, direction, and the ends of a segment that leaves the chain.
     by_ends: BTreeMap<(u32, Way, Ends), (u32, u32)>,
-    /// By flow, the ECN field of what a chain may be holding.
+    /// By flow, the ECN field of segments that a chain may hold.
     held_ecn: BTreeMap<u32, Ecn>,
-    /// When the next entry in the event queue fires; `u64::MAX` without one.
+    /// When the next event in the queue fires, or `u64::MAX`.
     pub timer_ns: u64,
-    /// What came out at the end of a route and waits for its host.
+    /// Segments that reached the end of their routes and wait for their host.
     pub arrived: VecDeque<Arrived>,
-    /// Segments that went in and that came out.
+    /// Number of segments that entered chains and left them.
     pub entered: u64,
     pub left: u64,
-    /// What went wrong in a place that cannot say so.
+    /// An error from a function that cannot return it.
     pub error: Option<Box<SimulateError>>,
 }
 
-/// The crossing number of an entry of a route, and the way.
+/// The crossing of a route entry, and the direction.
 const fn decoded(entry: u32) -> (u32, Way) {
     let number = entry - FIRST_CROSSING;
     (number / 2, if number.is_multiple_of(2) { Way::Up } else { Way::Down })
 }
 
-/// A segment that left a chain: its subflow, and where in the route of its way it is.
+/// A segment that left a chain, with its subflow and its position in the route.
 pub struct Left {
     pub subflow: u32,
     pub position: u8,
     pub transit: Transit<Span>,
     pub ecn: Ecn,
-    /// Whether it stands for one that counts for the loss rate.
+    /// Whether it stands for a segment that counts for the loss rate.
     pub counted: bool,
 }
 
 impl Boxes {
-    /// The chains of a description; none when no link has boxes.
+    /// The chains of a description; `None` if no link has middleboxes.
     pub fn new(description: &Description) -> Option<Boxes> {
         if description.links.iter().all(|link| link.middleboxes.is_empty()) {
             return None;
@@ -88,8 +89,8 @@ impl Boxes {
         })
     }
 
-    /// Adds the chain of `link` as the next one of `path` in the up direction; returns the
-    /// entries of its routes up and down.
+    /// Adds the chain of `link` as the next crossing of `path` in the up direction. Returns the entries for its routes
+    /// up and down.
     pub fn add_crossing(&mut self, path: usize, link: usize) -> [u32; 2] {
         let number = self.crossings.len() as u32;
         let place = self.of_path[path].len() as u32;
@@ -98,14 +99,14 @@ impl Boxes {
         [FIRST_CROSSING + 2 * number, FIRST_CROSSING + 2 * number + 1]
     }
 
-    /// Where in its route an entry stands.
+    /// Sets the position of an entry in its route.
     pub fn set_position(&mut self, entry: u32, position: usize) {
         let (number, way) = decoded(entry);
-        // Validation keeps routes short enough.
+        // Validation limits the length of routes.
         self.crossings[number as usize].positions[way as usize] = position as u8;
     }
 
-    /// A new subflow, or another one with an old number: its ends at the client.
+    /// Registers a new subflow, which may reuse a number, with its ends at the client.
     pub fn open(&mut self, number: u32, path: u32, ends: Ends) {
         let crossings = self.of_path[path as usize].clone();
         let mut places = vec![None; crossings.len() + 1];
@@ -117,7 +118,7 @@ impl Boxes {
         self.subflows[place] = (crossings, places);
     }
 
-    /// The subflow has left. What is still held of it will belong to nobody.
+    /// Removes a subflow. Segments of it that a chain still holds will be dropped.
     pub fn release(&mut self, number: u32) {
         let (crossings, places) = std::mem::take(&mut self.subflows[number as usize]);
         for crossing in crossings.iter().map(|&crossing| self.crossings[crossing as usize]) {
@@ -132,19 +133,20 @@ impl Boxes {
         self.held_ecn.remove(&(2 * number + 1));
     }
 
-    /// The ends of a subflow as the server sees them; `None` before anything of it came there.
+    /// The ends of a subflow as seen by the server; `None` until a segment of it arrives there.
     pub fn server_ends(&self, number: u32) -> Option<Ends> {
         self.subflows[number as usize].1.last().copied().flatten()
     }
 
-    /// A segment of `subflow` comes to the crossing that a route's `entry` stands for. Adds what leaves to `out`.
+    /// Processes a segment of `subflow` at the crossing that `entry` stands for. Segments that leave are added to
+    /// `out`.
     pub fn cross(&mut self, now_ns: u64, entry: u32, subflow: u32, packet: (Segment, Ecn, bool), out: &mut Vec<Left>) {
         let (number, way) = decoded(entry);
         let crossing = self.crossings[number as usize];
         let (segment, ecn, counted) = packet;
         let near = crossing.place as usize + usize::from(way == Way::Down);
         let places = &self.subflows[subflow as usize].1;
-        // Nothing comes down before something went up, so its ends are known.
+        // Nothing travels down before something has travelled up, so the ends are known.
         let ends = places[near].or(places[0]).expect("a subflow has ends at its client");
         let mut transits = Vec::new();
         let chain = &mut self.chains[crossing.chain as usize];
@@ -167,12 +169,12 @@ impl Boxes {
         }
     }
 
-    /// When [`Self::timeout`] is due; `u64::MAX` when nothing is held.
+    /// When [`Self::timeout`] is due, or `u64::MAX` if nothing is held.
     pub fn next_timeout_ns(&self) -> u64 {
         self.chains.iter().filter_map(Chain::next_timeout_ns).min().unwrap_or(u64::MAX)
     }
 
-    /// Lets out what is held no longer.
+    /// Releases the segments whose holding time is over.
     pub fn timeout(&mut self, now_ns: u64, out: &mut Vec<Left>) {
         for chain in 0..self.chains.len() {
             if self.chains[chain].next_timeout_ns().is_none_or(|due_ns| due_ns > now_ns) {
@@ -181,7 +183,7 @@ impl Boxes {
             let mut transits = Vec::new();
             self.chains[chain].handle_timeout(now_ns, &mut transits);
             for transit in transits {
-                // Whose subflow has left needs it no more.
+                // A segment of a removed subflow is dropped.
                 let Some(&(subflow, crossing)) = self.by_ends.get(&(chain as u32, transit.way, transit.ends)) else {
                     continue;
                 };

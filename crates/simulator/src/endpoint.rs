@@ -1,17 +1,17 @@
-//! One end of a connection, as the main loop sees it.
+//! One end of a connection in the main loop.
 
 use transport::{ConnectionId, SubflowId};
 
-/// No flow is known for a subflow.
+/// Marks a subflow whose flow is unknown.
 const UNKNOWN: u32 = u32::MAX;
 
 /// One end of a connection.
 pub struct Endpoint {
-    /// Its name in the host, once it exists.
+    /// Identifier of the connection in the host, once it exists.
     pub id: Option<ConnectionId>,
-    /// When its entry in the event queue fires; `u64::MAX` without one.
+    /// When its event in the queue fires, or `u64::MAX`.
     pub timer_ns: u64,
-    /// The flow that leads away from here, for each subflow of the transport.
+    /// The outgoing flow of each subflow of the transport.
     flows: Vec<u32>,
 }
 
@@ -22,14 +22,15 @@ impl Default for Endpoint {
 }
 
 impl Endpoint {
-    /// It exists in the host now. Panics when it was another: a host has mixed up connections.
+    /// Sets the connection in the host. Panics if it was another one, which means that the host has mixed up
+    /// connections.
     pub fn open(&mut self, id: ConnectionId) {
         assert!(self.id.is_none_or(|known| known == id), "one end of a connection is both {:?} and {id:?}", self.id);
         self.id = Some(id);
     }
 
     /// The flow on which `subflow` sends.
-    // Inlined by force, as the main loop asks for every segment.
+    // Inlined by force, because the main loop calls this for every segment.
     #[inline(always)]
     pub fn flow(&self, subflow: SubflowId) -> Option<u32> {
         match self.flows.get(usize::from(subflow.0)) {
@@ -38,7 +39,7 @@ impl Endpoint {
         }
     }
 
-    /// From now on `subflow` sends on `flow`.
+    /// Sets the flow on which `subflow` sends.
     pub fn set_flow(&mut self, subflow: SubflowId, flow: u32) {
         let place = usize::from(subflow.0);
         if self.flows.len() <= place {

@@ -1,9 +1,9 @@
-//! The event queue, ordered by (time, time of scheduling, target): events of one moment happen in the order in which they
-//! were scheduled, as far as virtual time tells, and a run is the same every time.
+//! The event queue, ordered by (time, time of scheduling, target). Simultaneous events happen in the order in which
+//! they were scheduled, as far as virtual time distinguishes it, and every run is the same.
 //!
-//! Nearly all events are heads of links, at most one for each, and lie within the time that a packet takes over a link:
-//! they stand in a calendar, where entering and taking cost the same however many links are busy. Timers, and what lies
-//! further ahead, stand in a heap.
+//! Nearly all events are heads of links, at most one per link, and lie within the time that a packet takes over a link.
+//! They are in a calendar queue, where insertion and removal cost the same however many links are busy. Timers and more
+//! distant events are in a heap.
 
 mod calendar;
 mod stamp;
@@ -18,24 +18,24 @@ use std::collections::BinaryHeap;
 /// A queue of `(time_ns, target)`.
 pub struct EventQueue {
     near: Calendar,
-    /// What comes before this and stands in `near` is the next event: the earlier of `first_far` and the limit.
+    /// An event in `near` before this stamp is the next event. It is the smaller of `first_far` and the limit.
     horizon: Stamp,
     limit_ns: u64,
-    /// The earliest of `far`; [`Stamp::LAST`] without one.
+    /// The earliest entry of `far`, or [`Stamp::LAST`].
     first_far: Stamp,
     far: BinaryHeap<Reverse<Stamp>>,
-    /// The top of `far` was taken and still stands there: mostly a new entry follows, and takes its place.
+    /// Whether the top of `far` was taken but not removed. Usually a new entry follows and replaces it.
     taken: bool,
 }
 
 impl EventQueue {
-    /// Events whose times differ by less than this are told apart one by one, in a queue made for `span_ns`.
+    /// Event times that differ by less than this share a day and are compared one by one, in a queue for `span_ns`.
     pub fn day_ns(span_ns: u64) -> u64 {
         Calendar::day_ns(span_ns)
     }
 
-    /// An empty queue. The targets below `links` are links: [`Self::push_link`]. Mostly their events lie less than `span_ns`
-    /// ahead; the order does not depend on it.
+    /// An empty queue. Targets below `links` are links (see [`Self::push_link`]), whose events mostly lie less than
+    /// `span_ns` ahead. The order of events does not depend on it.
     pub fn new(links: usize, span_ns: u64) -> EventQueue {
         EventQueue {
             near: Calendar::new(links, span_ns),
@@ -47,16 +47,16 @@ impl EventQueue {
         }
     }
 
-    /// Schedules `target` at `time_ns`; it is `since_ns` now, which is not before the time of the entry taken last. Of two
-    /// entries for one time, the one comes first that was scheduled earlier; of two that were scheduled at the same time, that of
-    /// the lower target. `target` must be below [`TARGET_LIMIT`].
+    /// Schedules `target` at `time_ns`. `since_ns` is the current time, which must not be before the entry taken last.
+    /// Of two entries for the same time, the one scheduled earlier comes first; if both were scheduled at the same
+    /// time, the one with the lower target. `target` must be below [`TARGET_LIMIT`].
     #[inline]
     pub fn push(&mut self, since_ns: u64, time_ns: u64, target: u32) {
         self.push_far(since_ns, time_ns, target);
     }
 
-    /// As [`Self::push`], for a link without an entry; `note` is for looking ahead. Inlined by force: as a function it
-    /// costs a third more.
+    /// As [`Self::push`], for a link without an entry. `note` is for prefetching. Inlined by force: as a function call
+    /// it costs a third more.
     #[inline(always)]
     pub fn push_link(&mut self, since_ns: u64, time_ns: u64, link: u32, note: u32) {
         if !self.near.push(since_ns, time_ns, link, note) {
@@ -64,7 +64,7 @@ impl EventQueue {
         }
     }
 
-    // Numbers rather than a stamp, which would be put together in memory for every link.
+    // Takes numbers and not a stamp, which would be built in memory for every link.
     #[inline(never)]
     fn push_far(&mut self, since_ns: u64, time_ns: u64, target: u32) {
         debug_assert!((target as usize) < TARGET_LIMIT);
@@ -81,13 +81,13 @@ impl EventQueue {
         self.horizon = self.horizon.min(stamp);
     }
 
-    /// From now on [`Self::pop`] gives events before `limit_ns`.
+    /// Makes [`Self::pop`] return only events before `limit_ns`.
     pub fn set_limit(&mut self, limit_ns: u64) {
         self.limit_ns = limit_ns;
         self.find_first_far();
     }
 
-    /// Takes the earliest entry when its time is before the limit.
+    /// Takes the earliest entry if its time is before the limit.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(u64, u32)> {
         let mut popped = self.near.pop_before(&self.horizon);
@@ -119,7 +119,7 @@ impl EventQueue {
 
     #[inline]
     fn find_first_far(&mut self) {
-        // Below the top of a heap of two branches stand the next two.
+        // In a binary heap, the next two candidates are right below the top.
         let heap = self.far.as_slice();
         let first = if self.taken { heap.get(1).max(heap.get(2)) } else { heap.first() };
         self.first_far = first.map_or(Stamp::LAST, |far| far.0);
@@ -131,13 +131,14 @@ impl EventQueue {
         self.near.days_ahead()
     }
 
-    /// The link whose event will probably come after the one at `cursor`, no more than `days` after `now_ns`, and its note.
+    /// The link that probably has the next event after the one at `cursor`, at most `days` after `now_ns`, and its
+    /// note.
     #[inline]
     pub fn following(&self, cursor: &mut Cursor, now_ns: u64, days: u64) -> Option<(u32, u32)> {
         self.near.following(cursor, now_ns, days)
     }
 
-    /// Takes out every entry of `target`. Looks at all entries: for rare occasions.
+    /// Removes all entries of `target`. Examines every entry, so it is for rare use.
     pub fn remove(&mut self, target: u32) {
         self.near.remove(target);
         self.let_go_of_taken();
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same order from the standard library: (time, time of scheduling, target).
+    /// The reference order, by the standard library's heap: (time, time of scheduling, target).
     #[derive(Default)]
     struct Reference {
         heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
@@ -182,11 +183,11 @@ mod tests {
         Remove(u32),
     }
 
-    /// Targets below are links.
+    /// Targets below this are links.
     const LINKS: u32 = 20;
 
     fn step() -> impl Strategy<Value = Step> {
-        // Few times and few targets: ties are what must be right. Times count from the one popped last.
+        // Few times and few targets, to test ties. Times count from the last one popped.
         prop_oneof![
             6 => (0..12_u64, LINKS..40_u32).prop_map(|(time, target)| Step::Push(time, target)),
             9 => (prop_oneof![0..12_u64, 4080..4110_u64, 0..20_000_u64], 0..LINKS).prop_map(|(time, link)| Step::PushLink(time, link)),
@@ -209,7 +210,7 @@ mod tests {
                         reference.push(now_ns, now_ns + after, target);
                     }
                     Step::PushLink(after, link) => {
-                        // A link has one entry at most.
+                        // A link has at most one entry.
                         queue.remove(link);
                         reference.remove(link);
                         queue.push_link(now_ns, now_ns + after, link, 0);
@@ -219,7 +220,7 @@ mod tests {
                         queue.set_limit(limit_ns);
                         let popped = queue.pop();
                         prop_assert_eq!(popped, reference.pop(limit_ns));
-                        // The limit, like the end of a run, may cut off, and then moves on.
+                        // The limit, like the end of a run, may cut off events; it then moves on.
                         match popped {
                             Some((at_ns, _)) => now_ns = at_ns,
                             None => limit_ns += 7,
@@ -241,7 +242,7 @@ mod tests {
 
     #[test]
     fn looking_ahead_goes_by_days_as_far_as_asked_and_moves_nothing() {
-        // Days of 8 ns: 100 and 101 are of one day, where the latest comes first; 1,000 lies too far ahead.
+        // Days of 8 ns: 100 and 101 share a day, in which the latest comes first; 1,000 lies too far ahead.
         let mut queue = EventQueue::new(4, 8 * 3968);
         assert_eq!(queue.days_ahead(), 3968);
         let entered = [(100, 0), (20, 1), (101, 2), (1_000, 3)];

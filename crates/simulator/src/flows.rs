@@ -1,5 +1,5 @@
-//! What lies between the hosts: links, the routes over them, the packets on their way, and the flows they belong to.
-//! A flow is one direction of one subflow; flows come in pairs, client to server (even) and server to client (odd).
+//! The network between the hosts: links, the routes over them, packets in flight, and the flows that the packets belong
+//! to. A flow is one direction of one subflow. Flows come in pairs, client to server (even) and server to client (odd).
 
 use crate::SimulateError;
 use crate::ahead::{Ahead, BATCH, Few};
@@ -18,25 +18,26 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use transport::{Handle, Outgoing, Sending, Tuple};
 use wire::{Compact, IPV4_HEADER_LEN, SackBlocks, Segment, Span};
 
-/// A connection of the description's kind `k` calls this port plus `k` of the server.
+/// Connections of kind `k` in the description use this port plus `k` at the server.
 pub const FIRST_PORT: u16 = 1024;
-/// The port from which every connection calls: addresses tell connections apart.
+/// The client port of every connection. Connections differ in their addresses.
 pub const CLIENT_PORT: u16 = 49_152;
-/// The one address of all servers (TEST-NET-1, RFC 5737).
+/// The common address of all servers (TEST-NET-1, RFC 5737).
 pub const SERVER_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
-/// Clients have addresses in 10.0.0.0/8 (RFC 1918): one for each path of each connection, numbered from 10.0.0.1 in
-/// the order of the connections and, within one, of its paths. The last is 10.255.255.254.
+/// Upper bound of the number of client addresses. Clients have addresses in 10.0.0.0/8 (RFC 1918), one for each path of
+/// each connection, numbered from 10.0.0.1 in the order of the connections and, within one, of its paths. The last is
+/// 10.255.255.254.
 pub const CLIENT_ADDRESS_LIMIT: u32 = (1 << 24) - 2;
-/// Ends a route.
+/// End of a route.
 const ROUTE_END: u32 = u32::MAX;
 
-/// The address of the client's end number `index`, which must be below [`CLIENT_ADDRESS_LIMIT`].
+/// The client address with number `index`, which must be below [`CLIENT_ADDRESS_LIMIT`].
 pub fn client_address(index: u32) -> IpAddr {
     let [_, b, c, d] = (index + 1).to_be_bytes();
     IpAddr::V4(Ipv4Addr::new(10, b, c, d))
 }
 
-/// The number of a client's address; the inverse of [`client_address`].
+/// The number of a client address; the inverse of [`client_address`].
 pub fn client_index(address: IpAddr) -> Option<u32> {
     match address {
         IpAddr::V4(v4) if v4.octets()[0] == 10 => (v4.to_bits() & 0x00ff_ffff).checked_sub(1),
@@ -44,20 +45,20 @@ pub fn client_index(address: IpAddr) -> Option<u32> {
     }
 }
 
-/// What a packet on a link stands for.
+/// The network's data on a packet on a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tag {
-    /// The slot of its segment, and [`COUNTED`] when it carries data and left after the warm-up, so that it counts for
-    /// the loss rate.
+    /// The slot of its segment, with the flag [`COUNTED`] if it carries data and was sent after the warm-up, so that it
+    /// counts for the loss rate.
     slot: u32,
-    /// The place in `Fabric::routes` of the link it is on.
+    /// Index in `Fabric::routes` of the link it is on.
     place: u32,
-    /// What stands at the place behind: where it goes from here. Known beforehand, it can be made ready.
+    /// The next route entry, kept here so that it can be prefetched.
     next: u32,
 }
 
 impl Tag {
-    /// What the packet will need at the end of its link, for [`Fabric::look_ahead`]: the link it goes onto, or its slot with
+    /// What the packet will need at the end of its link, for [`Fabric::look_ahead`]: the next link, or its slot with
     /// [`ENDS`].
     #[inline(always)]
     fn note(self) -> u32 {
@@ -65,69 +66,70 @@ impl Tag {
     }
 }
 
-/// With fewer flows than these, two for a subflow, what segments touch is in the cache anyway.
+/// With fewer flows than this (two per subflow), the memory that segments touch is in the cache anyway.
 const FLOWS_MIN: usize = 1024;
-/// Of [`Tag::note`]: the packet comes to the end of its route. No link's number and no crossing's is as large.
+/// Flag of [`Tag::note`]: the packet reaches the end of its route. Larger than any number of a link or crossing.
 const ENDS: u32 = 1 << 31;
 
 /// One direction of a subflow.
 #[derive(Clone, Copy)]
 pub struct Flow {
-    /// Where its route begins in `Fabric::routes`.
+    /// Start of its route in `Fabric::routes`.
     route: u32,
-    /// The endpoint it leads to.
+    /// The endpoint that receives it.
     pub to: u32,
-    /// The subflow there, once the first packet has found it.
+    /// The subflow at that endpoint, once the first packet has been assigned to it.
     pub handle: Option<Handle>,
-    /// Data segments sent since the warm-up.
+    /// Data segments sent after the warm-up.
     pub data_sent: u64,
-    /// How many of those the network lost.
+    /// How many of these the network lost.
     pub data_lost: u64,
-    /// Packets on their way.
+    /// Packets in flight.
     under_way: u32,
 }
 
 impl Flow {
-    /// A packet of it is on its way no more.
+    /// One of its packets is no longer in flight.
     #[inline(always)]
     fn leaves(&mut self) {
         self.under_way -= 1;
     }
 }
 
-/// A subflow, as both its ends see it.
+/// A subflow, as seen by both ends.
 #[derive(Clone, Copy)]
 pub struct Subflow {
-    /// Index of its connection.
+    /// Index of the connection.
     pub connection: u32,
-    /// Index into the description's connections: the kind.
+    /// Index into the description's connections, the kind.
     pub kind: u32,
     /// Index into the description's paths.
     pub path: u32,
-    /// The client's end first, as everywhere.
+    /// The client's end first.
     pub ends: [SocketAddr; 2],
-    /// The name of the subflow at each end that has seen a packet of it.
+    /// The subflow's handle at each end that has seen a packet of it.
     pub handles: [Option<Handle>; 2],
 }
 
 impl Subflow {
-    /// The two addresses as side `side` (0 client, 1 server) sees them.
+    /// The two addresses as seen by side `side` (0 client, 1 server).
     pub fn tuple(&self, side: usize) -> Tuple {
         Tuple { local: self.ends[side], remote: self.ends[1 - side] }
     }
 }
 
-/// How far ahead of the present moment the heads of links lie: a full packet's time on the longest link, if a calendar of
-/// that length has few events a day (then an event a day or less is what a packet finds), or on most links.
+/// How far ahead the heads of links lie. This is the time of a full packet on the longest link if a calendar of that
+/// length has few events per day (a packet then finds at most about one event per day), otherwise on most links.
 fn span_ns(description: &Description) -> u64 {
     const FULL_PACKET_BITS: u64 = 1500 * 8;
-    /// Events a day with which a calendar is still quicker than a heap, were all links as busy as they can be.
+    /// Events per day, with all links fully loaded, up to which a calendar is still faster than a heap.
     const EVENTS_A_DAY: f64 = 4.0;
-    /// With no more than these a day mostly has no second event.
+    /// Up to this many events per day, a day mostly has no second event.
     const RARE_EVENTS_A_DAY: f64 = 0.25;
-    /// So much longer, a line of the calendar is for more than a hundred events of the rarest kind.
+    /// Maximum number of doublings of the day. After them, a cache line of the calendar covers more than a hundred of
+    /// the rarest events.
     const DOUBLINGS: usize = 8;
-    // What a trace allows is mostly soon enough.
+    // The opportunities of a trace are mostly soon enough.
     let rate_bps = |way: &description::Direction| way.trace.map_or(way.rate_bps.max(1), |_| u64::MAX);
     let directions: Vec<&description::Direction> =
         description.links.iter().flat_map(|link| [&link.down, &link.up]).collect();
@@ -147,7 +149,7 @@ fn span_ns(description: &Description) -> u64 {
     let is_sparse = |span_ns: u64| events_per_ns * EventQueue::day_ns(span_ns) as f64 <= EVENTS_A_DAY;
     let most = spans.get(spans.len() * 3 / 4).copied().unwrap_or(0);
     let span_ns = spans.iter().rev().copied().find(|&span_ns| span_ns <= most || is_sparse(span_ns)).unwrap_or(most);
-    // Where events are rare, longer days: each event would have a line of the cache of its own in the calendar.
+    // Longer days if events are rare: otherwise each event would need its own cache line of the calendar.
     let doublings = std::iter::successors(Some(span_ns), |&span_ns| span_ns.checked_mul(2)).take(DOUBLINGS);
     let is_rare = |span_ns: u64| events_per_ns * EventQueue::day_ns(span_ns) as f64 <= RARE_EVENTS_A_DAY;
     doublings.take_while(|&span_ns| is_rare(span_ns)).last().unwrap_or(span_ns)
@@ -157,57 +159,58 @@ fn span_ns(description: &Description) -> u64 {
 pub struct Fabric {
     pub queue: EventQueue,
     ahead: Ahead,
-    /// Link `l` of the description: direction down at `2 l`, up at `2 l + 1`; then stages before and behind them. Their numbers
-    /// are their event targets.
+    /// Link `l` of the description: direction down at `2 l`, up at `2 l + 1`; then the stages before and after them.
+    /// The indices are their event targets.
     pub links: Vec<Link<Tag>>,
     pub flows: Vec<Flow>,
     /// Flows `2 s` and `2 s + 1` are those of subflow `s`.
     pub subflows: Vec<Subflow>,
-    /// Subflows whose numbers are to be given again.
+    /// Numbers of removed subflows, for reuse.
     free: Vec<u32>,
     pub packet_hops: u64,
-    /// After so many of them links are asked next to give memory back.
+    /// When `packet_hops` reaches this, links are asked to free memory.
     release_hops: u64,
     pub segments_delivered: u64,
     /// Whether the warm-up is over.
     pub measuring: bool,
     segments: InFlight,
-    /// Packets sent by hosts, received by hosts, lost between them.
+    /// Packets sent by hosts, received by hosts, and lost in between.
     sent: u64,
     delivered: u64,
     lost: u64,
-    /// Links and, from `FIRST_CROSSING` on, crossings of boxes, one after another; each route ended by `ROUTE_END`.
+    /// All routes, consecutively: links and, from `FIRST_CROSSING` on, crossings of middleboxes. Each route ends with
+    /// `ROUTE_END`.
     routes: Vec<u32>,
-    /// For each path, where its routes client to server and server to client begin.
+    /// For each path, the starts of its routes client to server and server to client.
     path_routes: Vec<[u32; 2]>,
-    /// Of each direction of a link, the stages before and behind it.
+    /// For each direction of a link, the stages before and after it.
     stages: Vec<[Option<u32>; 2]>,
     through_wire: bool,
-    /// Whether packets go through the wire format or somebody sees them: asked once a packet.
+    /// Whether packets go through the wire format or a tap is set. One flag, because it is tested for every packet.
     looked_at: bool,
-    /// The boxes on links, when there are any. Their event target comes after those of the links.
+    /// The middleboxes on links, if any. Their event target follows those of the links.
     boxes: Option<Box<Boxes>>,
-    /// Half-duplex media, and of each link its own. Their event target comes after that of the boxes.
+    /// Half-duplex media, and the medium of each link. Their event target follows that of the middleboxes.
     media: (Vec<Medium>, Vec<Option<usize>>),
-    /// Who sees every packet at the hosts, when somebody does.
+    /// The tap that sees every packet at the hosts, if any.
     tap: Option<Box<Tapped>>,
 }
 
 impl Fabric {
-    /// A place in the memory of each thing that grows with the network.
+    /// Addresses in each memory area that grows with the network.
     pub fn memory(&self) -> impl Iterator<Item = *const u8> {
         let packets = self.links.iter().filter_map(|link| link.head()).map(|packet| std::ptr::from_ref(packet).cast());
         let whole = [self.links.as_ptr().cast(), self.flows.as_ptr().cast()];
         whole.into_iter().chain(self.segments.memory()).chain(packets)
     }
 
-    /// At the end of a run: what is on its way will not arrive.
+    /// At the end of a run, drops the segments in flight.
     pub fn forget_segments(&mut self) {
         self.segments = InFlight::default();
     }
 
-    /// Has each link give back memory that its queue took when it was longer: most have long queues only while connections
-    /// start. Every so many hops that the walk over the links does not count.
+    /// Makes links free memory that their queues no longer need: most queues are long only while connections start.
+    /// This is done so rarely that the loop over the links costs nothing noticeable.
     pub fn release_memory(&mut self) {
         const HOPS_A_LINK: u64 = 128;
         if self.packet_hops >= self.release_hops {
@@ -225,7 +228,7 @@ impl Fabric {
         for (number, path) in description.paths.iter().enumerate() {
             let [mut up, mut down] = [Vec::new(), Vec::new()];
             for (position, &link) in path.links.iter().enumerate() {
-                // Link directions from client to server: as a rule those up.
+                // Link directions from client to server, usually up.
                 let reversed = path.reversed.get(position).copied().unwrap_or(false);
                 let crossed = 2 * link as u32 + u32::from(!reversed);
                 up.push(crossed);
@@ -276,7 +279,7 @@ impl Fabric {
         }
     }
 
-    /// Makes both flows of a new subflow and answers the number of the one from client to server.
+    /// Creates both flows of a new subflow and returns the number of the one from client to server.
     pub fn open(&mut self, subflow: Subflow) -> u32 {
         let flows = self.flows_of(&subflow);
         if let Some(boxes) = &mut self.boxes {
@@ -301,7 +304,7 @@ impl Fabric {
     /// Both flows of a subflow, before anything is sent.
     fn flows_of(&self, subflow: &Subflow) -> [Flow; 2] {
         let routes = self.path_routes[subflow.path as usize];
-        // Endpoints: client at 2 c, server at 2 c + 1. The flow up leads to the server.
+        // Endpoints: the client at 2 c, the server at 2 c + 1. The flow up leads to the server.
         let to = [2 * subflow.connection + 1, 2 * subflow.connection];
         [0, 1].map(|way| Flow {
             route: routes[way],
@@ -313,23 +316,23 @@ impl Fabric {
         })
     }
 
-    /// Whether no packet of subflow `number` is on its way.
+    /// Whether no packet of subflow `number` is in flight.
     pub fn is_quiet(&self, number: u32) -> bool {
         self.flows[2 * number as usize..][..2].iter().all(|flow| flow.under_way == 0)
     }
 
-    /// The ends of the subflow of a flow as the host on side `side` has them.
+    /// The ends of a flow's subflow as seen by the host on side `side`.
     pub fn ends(&self, flow: u32, side: usize) -> Tuple {
         self.subflows[flow as usize / 2].tuple(side)
     }
 
-    /// The subflow on whose `flow` side `side` has sent is that host's no more: what still comes for it finds what it may.
+    /// The host on side `side` has dropped the subflow on which it sent `flow`. Later packets are looked up anew.
     pub fn disown(&mut self, flow: u32, side: usize) {
         self.subflows[flow as usize / 2].handles[side] = None;
         self.flows[flow as usize ^ 1].handle = None;
     }
 
-    /// Gives the number of a subflow back; it must be quiet, and nobody sends on it any more.
+    /// Frees the number of a subflow. It must be quiet and have no sender any more.
     pub fn release(&mut self, number: u32) {
         debug_assert!(self.is_quiet(number), "subflow {number} is released with packets on their way");
         if let Some(boxes) = &mut self.boxes {
@@ -338,7 +341,8 @@ impl Fabric {
         self.free.push(number);
     }
 
-    /// The two addresses of subflow `number` as side `side` sees them: behind a NAT the client has another.
+    /// The two addresses of subflow `number` as seen by side `side`. Behind a NAT the server sees another client
+    /// address.
     pub fn tuple(&self, number: usize, side: usize) -> Tuple {
         match self.boxes.as_ref().filter(|_| side == 1).and_then(|boxes| boxes.server_ends(number as u32)) {
             Some(Ends { client, server }) => Tuple { local: server, remote: client },
@@ -346,7 +350,7 @@ impl Fabric {
         }
     }
 
-    /// Sends `segment` by `flow` for this reason: on to the first link of its route.
+    /// Sends `segment` on `flow`, for the reason given, to the first link of its route.
     #[inline]
     pub fn send_compact(
         &mut self,
@@ -365,7 +369,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// As [`Self::send_compact`], for a bare acknowledgment with SACK blocks.
+    /// As [`Self::send_compact`], for a pure ACK with SACK blocks.
     #[inline(never)]
     pub fn send_selective(
         &mut self,
@@ -385,7 +389,7 @@ impl Fabric {
         self.send(now_ns, (flow, Sending::First), &mut out.segment, ecn)
     }
 
-    /// As [`Self::send_compact`], for any segment. What of it is boxed is taken out.
+    /// As [`Self::send_compact`], for any segment. Takes the boxed parts out of `segment`.
     #[inline(never)]
     pub fn send(
         &mut self,
@@ -403,7 +407,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// The segment in `slot` goes on to the first link; lengths of its header and of its content.
+    /// Sends the segment in `slot`, with the given header and payload lengths, to the first link.
     #[inline(always)]
     fn send_slot(&mut self, now_ns: u64, flow: u32, slot: u32, (header_len, data_len): (usize, u32), ecn: Ecn) {
         self.sent += 1;
@@ -415,7 +419,7 @@ impl Fabric {
         let first_link = self.routes[place as usize];
         let slot = slot | if counted { COUNTED } else { 0 };
         if first_link < FIRST_CROSSING {
-            // Validation keeps the MSS small enough for the length field of IPv4, 16 bits.
+            // Validation limits the MSS so that the size fits the 16-bit length field of IPv4.
             let size = (IPV4_HEADER_LEN + header_len) as u32 + data_len;
             self.enqueue::<true>(now_ns, first_link, (slot, place), size as u16, ecn);
         } else {
@@ -423,8 +427,9 @@ impl Fabric {
         }
     }
 
-    /// The packet at the head of `link` has reached the far end: on to the next link, or, at the end of its route, to
-    /// the host; then its segment is to be taken with [`Fabric::take`]. With `AHEAD` what comes next on the link is noted.
+    /// Moves the packet at the head of `link`, which has reached the far end, to the next link or, at the end of its
+    /// route, to the host. In the latter case [`Fabric::take`] returns its segment. With `AHEAD`, the next event of the
+    /// link is noted.
     #[inline(always)]
     pub fn hop<const AHEAD: bool>(&mut self, now_ns: u64, link: u32) -> Option<Arrived> {
         self.packet_hops += 1;
@@ -455,19 +460,19 @@ impl Fabric {
         Some(arrived)
     }
 
-    /// Whether looking ahead is worth while.
+    /// Whether [`Self::look_ahead`] is worthwhile.
     #[inline]
     pub fn looks_ahead(&self) -> bool {
         self.ahead.days().is_some()
     }
 
-    /// Whether looking along a link is worth while: with few links and more flows than the cache has room for.
+    /// Whether [`Self::look_along`] is worthwhile: with few links, and more flows than fit the cache.
     pub fn looks_along(&self) -> bool {
         !self.looks_ahead() && self.flows.len() >= FLOWS_MIN
     }
 
-    /// Prepares the memory for packets that will come to the end of `link` soon. Answers the flows of two that come to the end
-    /// of their routes there, the second sooner than the first.
+    /// Prefetches memory for packets that will reach the end of `link` soon. Returns the flows of two packets that end
+    /// their routes there, the second sooner than the first.
     #[inline]
     pub fn look_along(&self, link: u32) -> [Option<u32>; 2] {
         let Some(link) = self.links.get(link as usize) else { return [None; 2] };
@@ -486,8 +491,8 @@ impl Fabric {
         [8, 4].map(|behind| slot(behind).map(|slot| self.segments.flow(slot)))
     }
 
-    /// Prepares the memory for events to come. Answers the flows of packets that will soon come to the end of their routes,
-    /// the second sooner than the first.
+    /// Prefetches memory for coming events. Returns the flows of packets that will soon reach the end of their routes,
+    /// the second set sooner than the first.
     #[inline(never)]
     pub fn look_ahead(&mut self, now_ns: u64) -> [Few; 2] {
         let Some(days) = self.ahead.days() else { return [Few::EMPTY; 2] };
@@ -498,7 +503,7 @@ impl Fabric {
         }
         let mut flows = Few::EMPTY;
         for &slot in self.ahead.slots.as_slice() {
-            // The slot may be free by now, or another packet's.
+            // The slot may be free by now or hold another packet.
             let flow = self.segments.flow(slot);
             flows.add(flow);
             if let Some(record) = self.flows.get(flow as usize) {
@@ -524,8 +529,8 @@ impl Fabric {
         [last, before]
     }
 
-    /// The segment of a packet that has arrived, if it is compact and its receiver known, and this one: endpoint and handle.
-    /// It is to be received where it stands and then to be let go.
+    /// The endpoint, handle and segment of a packet that has arrived, if the segment is compact and its receiver known.
+    /// It is to be received in place and then released.
     #[inline]
     pub fn arrived_compact(&mut self, arrived: Arrived) -> Option<(u32, Handle, Held<'_>)> {
         let held = self.segments.compact(arrived.slot())?;
@@ -538,7 +543,7 @@ impl Fabric {
         Some((flow.to, handle, held))
     }
 
-    /// The same of an acknowledgment with SACK blocks, to be let go with [`Self::received`].
+    /// As [`Self::arrived_compact`], for an ACK with SACK blocks, to be released with [`Self::received`].
     pub fn arrived_selective(&mut self, arrived: Arrived) -> Option<(u32, Handle, &mut Compact<Span>, SackBlocks)> {
         let slot = arrived.slot();
         let flow = &mut self.flows[self.segments.flow(slot) as usize];
@@ -549,19 +554,19 @@ impl Fabric {
         Some((flow.to, handle, segment, blocks))
     }
 
-    /// Lets go of a compact segment that was received.
+    /// Releases a compact segment that was received.
     #[inline]
     pub fn received(&mut self, arrived: Arrived) {
         self.segments.received(arrived.slot());
     }
 
-    /// Why the segment of a packet was sent that has arrived and was just taken; `None` behind boxes, which make segments of
-    /// their own.
+    /// The reason for which the segment just taken was sent; `None` with middleboxes, which create segments of their
+    /// own.
     pub fn sending_of(&self, arrived: Arrived) -> Option<Sending> {
         self.boxes.is_none().then(|| in_flight::sending_of(self.segments.tag(arrived.slot())))
     }
 
-    /// Writes the segment of a packet that has arrived over `segment`, and answers its flow and that flow's number.
+    /// Moves the segment of a packet that has arrived into `segment`. Returns the flow's number and the flow.
     pub fn take(&mut self, arrived: Arrived, segment: &mut Segment<Span>) -> (u32, &Flow) {
         self.delivered += 1;
         let number = self.flow_of(arrived);
@@ -576,8 +581,8 @@ impl Fabric {
         self.segments.flow(arrived.slot())
     }
 
-    /// Puts the packet in slot `slot` onto `link`, which stands at `place` of the routes. Inlined by force, and the packet
-    /// made here: one that is passed in memory costs more than the queue itself.
+    /// Puts the packet in slot `slot` onto `link`, which is entry `place` of the routes. Inlined by force, with the
+    /// packet built here: passing it through memory costs more than the queue itself.
     #[inline(always)]
     fn enqueue<const AHEAD: bool>(&mut self, now_ns: u64, link: u32, (slot, place): (u32, u32), size: u16, ecn: Ecn) {
         let next = self.routes[place as usize + 1];
@@ -587,7 +592,7 @@ impl Fabric {
         let subflows = &self.subflows;
         let flow = || {
             let number = segments.flow(slot & !(COUNTED | MARKED));
-            // Both ends of a kind of connections are hosts of their own.
+            // Both ends of a kind of connections count as hosts of their own.
             network::Flow { number: u64::from(number), hosts: [subflows[number as usize / 2].kind; 2] }
         };
         match onto.enqueue_of(now_ns, Packet::new(tag, size, 0, ecn), flow) {
@@ -600,7 +605,7 @@ impl Fabric {
         }
     }
 
-    /// What is rare, in one call: each further arm of the `match` above costs every packet registers.
+    /// Rare cases in one call: each further arm of the `match` above would cost registers for every packet.
     #[cold]
     #[inline(never)]
     fn not_under_way(&mut self, now_ns: u64, link: u32, slot: u32, answer: Enqueue) {
@@ -612,7 +617,7 @@ impl Fabric {
         }
     }
 
-    /// A packet came to the stage `link`, which changes the order of its packets, or has them twice.
+    /// A packet came to the stage `link`, which reorders or duplicates packets.
     #[cold]
     #[inline(never)]
     fn disordered(&mut self, now_ns: u64, link: u32, mut reschedule: bool) {
@@ -621,7 +626,7 @@ impl Fabric {
             let beside = self.segments.tag(slot);
             let mut copy = self.segments.get(slot);
             let slot = self.segments.insert_any(beside, &mut copy);
-            // Nobody sent it, but it is accounted for.
+            // No host sent it, but it is counted as sent.
             self.sent += 1;
             self.flows[in_flight::flow_of(beside) as usize].under_way += 1;
             let tag = Tag { slot, ..packet.tag };
@@ -635,7 +640,7 @@ impl Fabric {
         }
     }
 
-    /// A packet waits on `link` for its medium.
+    /// A packet on `link` waits for the medium.
     #[cold]
     #[inline(never)]
     fn serve_link(&mut self, now_ns: u64, link: u32) {
@@ -644,7 +649,7 @@ impl Fabric {
         }
     }
 
-    /// The event of the media: those that are free serve the next.
+    /// The event of the media: the idle ones serve the next packet.
     pub fn media_event(&mut self, now_ns: u64) {
         (0..self.media.0.len()).for_each(|medium| self.serve(now_ns, medium));
     }
@@ -681,13 +686,13 @@ impl Fabric {
         Ok(())
     }
 
-    /// From now on `tap` sees every packet at the hosts.
+    /// Sets the tap, which sees every packet at the hosts.
     pub fn set_tap(&mut self, tap: Tapped) {
         self.tap = Some(Box::new(tap));
         self.looked_at = true;
     }
 
-    /// The tap, which sees no more.
+    /// Removes and returns the tap.
     pub fn take_tap(&mut self) -> Option<Box<Tapped>> {
         self.looked_at = self.through_wire;
         self.tap.take()
@@ -716,7 +721,7 @@ impl Fabric {
         flow.leaves();
     }
 
-    /// A packet meets the boxes that `entry` of its route stands for.
+    /// A packet reaches the middleboxes of route entry `entry`.
     #[cold]
     #[inline(never)]
     fn cross(&mut self, now_ns: u64, entry: u32, slot: u32, ecn: Ecn) {
@@ -730,7 +735,7 @@ impl Fabric {
         self.go_on(now_ns, boxes, out);
     }
 
-    /// The event of the boxes: what they held too long goes on. Then what arrived at hosts is in [`Fabric::arrived`].
+    /// The event of the middleboxes: releases what they hold. Segments for hosts are then in [`Fabric::arrived`].
     pub fn boxes_event(&mut self, now_ns: u64) {
         let Some(mut boxes) = self.boxes.take() else { return };
         if boxes.timer_ns <= now_ns {
@@ -741,7 +746,7 @@ impl Fabric {
         self.go_on(now_ns, boxes, out);
     }
 
-    /// What has come to the end of its route past boxes, to be taken with [`Fabric::take`].
+    /// The next packet that reached the end of its route through middleboxes, for [`Fabric::take`].
     pub fn arrived(&mut self) -> Result<Option<Arrived>, Box<SimulateError>> {
         let Some(boxes) = &mut self.boxes else { return Ok(None) };
         match boxes.error.take() {
@@ -750,14 +755,14 @@ impl Fabric {
         }
     }
 
-    /// What left boxes goes on along its route, and the boxes back to their place.
+    /// Forwards the segments that left middleboxes, and puts the middleboxes back in place.
     fn go_on(&mut self, now_ns: u64, mut boxes: Box<Boxes>, out: Vec<Left>) {
         for Left { subflow, position, transit, ecn, counted } in out {
             let flow = 2 * subflow + u32::from(transit.way == Way::Down);
             let mut segment = transit.segment;
             let size = IPV4_HEADER_LEN + segment.header_len() + segment.payload.len as usize;
             let Ok(packet_size) = u16::try_from(size) else {
-                // No IPv4 packet is that long.
+                // It exceeds the maximum length of an IPv4 packet.
                 boxes.entered += 1;
                 continue;
             };
@@ -771,7 +776,7 @@ impl Fabric {
             let place = self.flows[flow as usize].route + u32::from(position);
             let next = self.routes[place as usize];
             if next != ROUTE_END {
-                // After a chain there is a link, never another chain.
+                // A chain is always followed by a link, never by another chain.
                 self.enqueue::<true>(now_ns, next, (slot, place), packet_size, ecn);
                 continue;
             }
@@ -794,7 +799,7 @@ impl Fabric {
         self.boxes = Some(boxes);
     }
 
-    /// Changes a link and schedules its head anew.
+    /// Changes a link and reschedules its head.
     pub fn change(&mut self, now_ns: u64, link: u32, change: network::Change) {
         let mut lost = Vec::new();
         let changed = &mut self.links[link as usize];
@@ -809,14 +814,14 @@ impl Fabric {
         }
     }
 
-    /// Changes the shaper before a link's direction, if the change is of it; `validate` has seen that there is one.
+    /// Changes the shaper before a link's direction, if `change` concerns it. `validate` has checked that there is one.
     pub fn change_shaper(&mut self, now_ns: u64, link: usize, change: &Change) {
         if let (Some(change), Some(&[Some(stage), _])) = (convert::shaper_change(change), self.stages.get(link)) {
             self.change(now_ns, stage, change);
         }
     }
 
-    /// Panics unless every packet sent was delivered, was lost, or is on a link.
+    /// Panics unless every packet sent was delivered, was lost, or is in flight.
     pub fn assert_conserved(&self) {
         let in_flight = self.segments.len() as u64;
         let under_way: u64 = self.links.iter().map(Link::under_way).sum();

@@ -1,17 +1,17 @@
-//! Huge pages for simulations that are large: with 4 KiB a page, one of 150 MB has more pages than the processor knows the
-//! places of, and many a look into memory waits for the page's place first. Linux can put what a program holds on
-//! pages of 2 MiB after the fact (`MADV_COLLAPSE`, since 6.1), so no allocator needs to know of it and no memory is
-//! taken in advance. Nothing but time depends on it; where the system cannot or may not do it, it is not done.
+//! Huge pages for large simulations. With pages of 4 KiB, a simulation of 150 MB exceeds the processor's TLB, and many
+//! memory accesses wait for an address translation. Linux can move existing memory to pages of 2 MiB (`MADV_COLLAPSE`,
+//! since 6.1), so that no allocator needs to support it and no memory is reserved in advance. It affects only the
+//! speed, and is skipped where the system does not allow it.
 
 #![cfg_attr(target_os = "linux", allow(unsafe_code))]
 
-/// How many packet-hops pass before the memory is looked at first; then at twice as many, and so on. What is shorter than
-/// this pays nothing.
+/// Number of packet-hops before the memory is first examined; the number then doubles each time. Shorter runs pay
+/// nothing.
 const FIRST_HOPS: u64 = 1 << 20;
 
-/// When to look at the memory.
+/// Decides when to examine the memory.
 pub struct HugePages {
-    /// After so many packet-hops.
+    /// Number of packet-hops at which the next examination is due.
     due_hops: u64,
 }
 
@@ -21,7 +21,8 @@ impl HugePages {
         HugePages { due_hops: FIRST_HOPS }
     }
 
-    /// After `hops` in all: puts on huge pages the areas of memory in which the addresses lie, if it is time.
+    /// After `hops` packet-hops in total: if it is time, moves the memory areas that contain the addresses to huge
+    /// pages.
     pub fn look<I: IntoIterator<Item = *const u8>>(&mut self, hops: u64, addresses: impl FnOnce() -> I) {
         if hops < self.due_hops {
             return;
@@ -38,13 +39,13 @@ impl HugePages {
 mod areas {
     use std::ops::Range;
 
-    /// Those areas of a process (the text of /proc/PID/maps) that can be written, belong to no file, and in which at
-    /// least one of the addresses lies, which are in their order.
+    /// The areas of a process (from the text of /proc/PID/maps) that are writable, belong to no file and contain at
+    /// least one of the sorted addresses.
     pub fn holding(maps: &str, addresses: &[usize]) -> Vec<Range<usize>> {
         maps.lines().filter_map(own).filter(|area| holds_one(area, addresses)).collect()
     }
 
-    /// `55d2e9600000-55d2eb2fc000 rw-p 00000000 00:00 0 [heap]`; inode 0 is no file's.
+    /// `55d2e9600000-55d2eb2fc000 rw-p 00000000 00:00 0 [heap]`; inode 0 means no file.
     fn own(line: &str) -> Option<Range<usize>> {
         let mut fields = line.split_ascii_whitespace();
         let (start, end) = fields.next()?.split_once('-')?;
@@ -66,14 +67,14 @@ mod linux {
     use std::ops::Range;
 
     const HUGE_PAGE_BYTES: usize = 2 << 20;
-    /// Less stays as it is: a processor knows the places of some 4,096 small pages.
+    /// Smaller areas stay as they are: a processor's TLB covers some 4,096 small pages.
     const MIN_BYTES: usize = 32 << 20;
-    /// Of Linux's `asm-generic/mman-common.h`.
+    /// From Linux's `asm-generic/mman-common.h`.
     const MADV_COLLAPSE: libc::c_int = 25;
 
-    /// What fails, fails: those pages are as they were.
+    /// Failures are ignored: the pages stay as they were.
     pub fn collapse(addresses: impl IntoIterator<Item = *const u8>) {
-        // Whoever switched huge pages off for the whole machine had a reason.
+        // If huge pages are disabled on the machine, respect that.
         let allowed = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
         if !allowed.is_ok_and(|modes| !modes.contains("[never]")) {
             return;
@@ -89,8 +90,8 @@ mod linux {
             let start = area.start.next_multiple_of(HUGE_PAGE_BYTES);
             let bytes = (area.end & !(HUGE_PAGE_BYTES - 1)).saturating_sub(start);
             if bytes > 0 {
-                // SAFETY: this changes where the bytes lie physically and neither the bytes nor who may touch them, be it
-                // this program's memory or, had it been given back by now, nobody's.
+                // SAFETY: this changes only the physical location of the bytes, not their values or access rights,
+                // whether the range is still this program's memory or has been unmapped since.
                 unsafe { libc::madvise(start as *mut libc::c_void, bytes, MADV_COLLAPSE) };
             }
         }

@@ -1,61 +1,63 @@
-//! Segments on their way. Nearly all are packed into one line of the cache: data or an acknowledgment with timestamps and
-//! DSS, or a bare acknowledgment with SACK blocks, which stand where others have their data. A segment with anything else
-//! (options of handshakes, short data numbers, a checksum) stands whole beside.
+//! Segments in flight. Nearly all are packed into one cache line: data or an acknowledgment with timestamps and DSS, or
+//! a pure ACK with SACK blocks, which take the place of the data fields. Any other segment (handshake options, 32-bit
+//! data numbers, a checksum) is stored unpacked in a separate slab.
 
 use crate::slab::Slab;
 use network::prefetch;
 use transport::Sending;
 use wire::{Compact, SackBlock, SackBlocks, Segment, Span};
 
-/// Of [`Compact::parts`], beside the parts of the segment: how many SACK blocks there are, in these two bits.
+/// Bits of [`Compact::parts`] for the number of SACK blocks, beside the bits for the parts of the segment.
 const BLOCKS_SHIFT: u8 = 5;
 const BLOCKS: u8 = 3 << BLOCKS_SHIFT;
-/// The segment stands whole in the slot that `seq` names.
+/// The segment is stored unpacked, in the slab slot given by `seq`.
 const WHOLE: u8 = 1 << 7;
 
-/// Of [`Compact::tag`], the number of the flow; above it stands why the segment was sent, one of [`Sending::ALL`].
+/// Bits of [`Compact::tag`] for the number of the flow. The bits above them give the reason for sending, one of
+/// [`Sending::ALL`].
 const FLOW: u32 = (1 << SENDING_SHIFT) - 1;
 const SENDING_SHIFT: u32 = 30;
 
-/// What stands beside a segment of `flow` that was sent for this reason.
+/// The tag of a segment of `flow` that was sent for this reason.
 #[inline]
 pub fn tag(flow: u32, sending: Sending) -> u32 {
     flow | (sending as u32) << SENDING_SHIFT
 }
 
-/// The flow of what has this beside it.
+/// The flow in a tag.
 #[inline(always)]
 pub fn flow_of(tag: u32) -> u32 {
     tag & FLOW
 }
 
-/// Why it was sent.
+/// The reason for sending in a tag.
 pub fn sending_of(tag: u32) -> Sending {
     Sending::ALL[(tag >> SENDING_SHIFT) as usize]
 }
 
-/// A segment, or the place of one, beside the flow that it is of.
+/// A segment, or a reference to one, with the tag of its flow.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 struct Packed(Compact<Span>);
 
 const _: () = assert!(size_of::<Packed>() == 64);
 
-/// Slots in a block.
+/// Number of slots per block.
 const BLOCK: usize = 256;
 
-/// The segments in flight, each in a slot until it is taken out.
+/// The segments in flight, each in a slot until it is removed.
 pub struct InFlight {
-    /// Slot `n` is place `n % BLOCK` of block `n / BLOCK`: none moves when more come, for which memory would be needed twice.
+    /// Slot `n` is element `n % BLOCK` of block `n / BLOCK`. Growth does not move segments, which would need the memory
+    /// twice.
     blocks: Vec<Box<[Packed; BLOCK]>>,
-    /// The first empty slot, each of which has the number of the next for its `seq`; [`NONE`] ends them.
+    /// The first free slot. Each free slot has the number of the next one in its `seq`; [`NONE`] ends the list.
     free: u32,
     whole: Slab<Segment<Span>>,
 }
 
-/// The most slots there can be: the two uppermost bits of a slot's number are free for other use.
+/// Upper bound of the number of slots: the two highest bits of a slot's number are available for flags.
 const SLOT_LIMIT: usize = 1 << 30;
-/// Ends the list of empty slots.
+/// End of the free list.
 const NONE: u32 = u32::MAX;
 
 /// A compact segment in its slot.
@@ -66,7 +68,7 @@ pub struct Held<'a> {
 }
 
 impl Held<'_> {
-    /// Frees the slot; the segment was received.
+    /// Frees the slot after the segment was received.
     #[inline]
     pub fn let_go(self) {
         self.segment.seq = std::mem::replace(self.free, self.slot);
@@ -80,7 +82,7 @@ impl Default for InFlight {
 }
 
 impl InFlight {
-    /// Where the segments stand in memory, block by block.
+    /// Addresses of the blocks.
     pub fn memory(&self) -> impl Iterator<Item = *const u8> {
         self.blocks.iter().map(|block| block.as_ptr().cast())
     }
@@ -95,7 +97,7 @@ impl InFlight {
         &mut self.blocks[slot as usize / BLOCK][slot as usize % BLOCK].0
     }
 
-    /// Puts a compact segment in, with its [`tag`], which for new data is the number of its flow, and answers its slot.
+    /// Stores a compact segment with its [`tag`], which for new data is the number of its flow. Returns its slot.
     #[inline]
     pub fn insert(&mut self, tag: u32, segment: &Compact<Span>) -> u32 {
         if self.free == NONE {
@@ -121,7 +123,7 @@ impl InFlight {
         self.free = first as u32;
     }
 
-    /// As [`Self::insert`], for any segment. Of `segment`, what is boxed is taken out.
+    /// As [`Self::insert`], for any segment. Takes the boxed parts out of `segment`.
     pub fn insert_any(&mut self, tag: u32, segment: &mut Segment<Span>) -> u32 {
         let packed = Compact::of(segment).or_else(|| packed_with_blocks(segment)).unwrap_or_else(|| {
             let seq = self.whole.insert(std::mem::take(segment));
@@ -130,13 +132,13 @@ impl InFlight {
         self.insert(tag, &packed)
     }
 
-    /// Puts a compact acknowledgment of `flow` with SACK blocks in and answers its slot, if there is room for the blocks.
+    /// Stores a compact ACK of `flow` with SACK blocks and returns its slot, if the blocks fit.
     pub fn insert_selective(&mut self, flow: u32, segment: &Compact<Span>, blocks: &SackBlocks) -> Option<u32> {
         let packed = with_blocks(segment, blocks)?;
         Some(self.insert(flow, &packed))
     }
 
-    /// A compact acknowledgment with SACK blocks, to be received in its place, if that stands in `slot`.
+    /// The compact ACK with SACK blocks in `slot`, to be received in place; `None` if the slot holds another segment.
     pub fn selective(&mut self, slot: u32) -> Option<(&mut Compact<Span>, SackBlocks)> {
         let packed = self.at_mut(slot);
         (packed.parts & BLOCKS != 0).then(|| {
@@ -145,15 +147,16 @@ impl InFlight {
         })
     }
 
-    /// What stands in `slot`, to be received in its place, if it is compact and without SACK blocks; else it must be taken out.
+    /// The compact segment without SACK blocks in `slot`, to be received in place; `None` if the slot holds another
+    /// segment.
     #[inline]
     pub fn compact(&mut self, slot: u32) -> Option<Held<'_>> {
         let segment = &mut self.blocks[slot as usize / BLOCK][slot as usize % BLOCK].0;
         (segment.parts & (WHOLE | BLOCKS) == 0).then_some(Held { segment, slot, free: &mut self.free })
     }
 
-    /// Takes out what stands in `slot` and writes it over `segment`. The slot was given by [`Self::insert`] and not yet
-    /// taken.
+    /// Removes the segment in `slot` and writes it to `segment`. The slot must come from [`Self::insert`] and be
+    /// occupied.
     pub fn take(&mut self, slot: u32, segment: &mut Segment<Span>) {
         let packed = *self.at(slot);
         if packed.parts & WHOLE != 0 {
@@ -172,19 +175,19 @@ impl InFlight {
         flow_of(packed.tag)
     }
 
-    /// The flow of what stands in `slot`.
+    /// The flow of the segment in `slot`.
     #[inline]
     pub fn flow(&self, slot: u32) -> u32 {
         flow_of(self.at(slot).tag)
     }
 
-    /// The [`tag`] of what stands in `slot`, or did before the last was taken out.
+    /// The [`tag`] of the segment in `slot`, which remains valid until the slot is reused.
     #[inline]
     pub fn tag(&self, slot: u32) -> u32 {
         self.at(slot).tag
     }
 
-    /// Asks the processor for the memory of `slot`.
+    /// Prefetches the memory of `slot`.
     #[inline]
     pub fn prefetch(&self, slot: u32) {
         if let Some(block) = self.blocks.get(slot as usize / BLOCK) {
@@ -192,7 +195,7 @@ impl InFlight {
         }
     }
 
-    /// A copy of what stands in `slot`.
+    /// A copy of the segment in `slot`.
     pub fn get(&self, slot: u32) -> Segment<Span> {
         let packed = *self.at(slot);
         if packed.parts & WHOLE != 0 {
@@ -203,7 +206,7 @@ impl InFlight {
         segment
     }
 
-    /// Frees `slot`, whose compact segment was received.
+    /// Frees `slot` after its compact segment was received.
     #[inline]
     pub fn received(&mut self, slot: u32) {
         self.let_go(slot);
@@ -219,14 +222,14 @@ impl InFlight {
         self.let_go(slot)
     }
 
-    /// How many there are. Counts those that are empty: for rare occasions.
+    /// Number of segments. Counts the free slots, so it is for rare use.
     pub fn len(&self) -> usize {
         let empty = std::iter::successors(Some(self.free), |&slot| (slot != NONE).then(|| self.at(slot).seq));
         self.blocks.len() * BLOCK + 1 - empty.count()
     }
 }
 
-/// A bare acknowledgment with as many SACK blocks as have room beside timestamps: they stand in place of data.
+/// A pure ACK with its SACK blocks in place of data fields, if they fit beside timestamps.
 fn with_blocks(segment: &Compact<Span>, blocks: &SackBlocks) -> Option<Compact<Span>> {
     let count = blocks.len();
     if count == 0 || count > 3 {
@@ -245,7 +248,7 @@ fn with_blocks(segment: &Compact<Span>, blocks: &SackBlocks) -> Option<Compact<S
     Some(packed)
 }
 
-/// As [`with_blocks`], of a segment that is not packed yet.
+/// As [`with_blocks`], for a segment that is not packed yet.
 fn packed_with_blocks(segment: &mut Segment<Span>) -> Option<Compact<Span>> {
     if segment.options.sack.len() > 3 {
         return None;
@@ -254,7 +257,7 @@ fn packed_with_blocks(segment: &mut Segment<Span>) -> Option<Compact<Span>> {
     with_blocks(&compact, &blocks)
 }
 
-/// Takes the SACK blocks out of a segment that has some.
+/// Removes and returns the SACK blocks of a segment.
 fn take_blocks(packed: &mut Compact<Span>) -> SackBlocks {
     let count = usize::from((packed.parts & BLOCKS) >> BLOCKS_SHIFT);
     let mut sack = SackBlocks::default();
@@ -318,14 +321,14 @@ mod tests {
             let (src_port, dst_port, seq, ack, flags, window) = fields;
             let urgent = urgent.saturating_sub(18);
             let flags = Flags(flags);
-            // Empty ones, for acknowledgments with SACK blocks have no content.
+            // Some are empty, because ACKs with SACK blocks have no payload.
             let payload = if len % 2 == 0 { Span::default() } else { Span { offset, len } };
             Segment { src_port, dst_port, seq, ack, flags, window, urgent, options, payload }
         })
     }
 
     proptest! {
-        /// Every segment comes out as it went in, whatever was written over and whatever stands beside it.
+        /// Every segment comes out as it went in, whatever was overwritten and whatever is stored beside it.
         #[test]
         fn a_segment_comes_out_as_it_went_in(segments in prop::collection::vec((segment(), any::<bool>()), 1..40)) {
             let mut store = InFlight::default();

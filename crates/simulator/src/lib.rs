@@ -1,8 +1,8 @@
-//! Virtual time: a description goes in, an outcome comes out. Between the two stand an event queue, hosts that run the
-//! real transport, links, applications that check every byte they read, and probes.
+//! Simulation in virtual time: takes a description and returns an outcome. It consists of an event queue, hosts that
+//! run the real transport, links, applications that check every byte they read, and probes.
 //!
-//! Same description, same outcome, to the last bit, on any machine: no clock, no global state; each
-//! component draws from random numbers of its own.
+//! The same description gives the same outcome, to the last bit, on any machine: there is no clock and no global state,
+//! and each component has its own random numbers.
 
 mod agenda;
 mod ahead;
@@ -29,50 +29,50 @@ pub use tap::{Interface, Tap};
 use scenario::outcome::Outcome;
 use scenario::{Description, Invalid, Plugins};
 
-/// Why there is no outcome.
+/// Why a simulation has no outcome.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimulateError {
-    /// The description cannot be run; the text says where and why.
+    /// The description cannot be run. The text says where and why.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// `watch` answered that the run shall end.
+    /// `watch` returned false.
     #[error("stopped at {at_ns} ns of virtual time")]
     Stopped {
         /// Virtual time reached.
         at_ns: u64,
     },
-    /// A receiving application read a byte in the wrong place: a fault of the transport.
+    /// A receiving application read a byte at the wrong offset: a fault of the transport.
     #[error(
         "connection \"{connection}\" number {index}: its {end} read byte {position} of the stream where byte {expected} was due"
     )]
     Corrupt {
-        /// The connection's name.
+        /// Name of the connection.
         connection: String,
-        /// Which of its `count`.
+        /// Index of the connection among its `count`.
         index: u32,
         /// The end that read, `client` or `server`.
         end: &'static str,
-        /// Place in the stream of what was read.
+        /// Stream offset of the byte read.
         position: u64,
-        /// Place that was due.
+        /// Stream offset expected.
         expected: u64,
     },
-    /// A run needs more connections at one time, or addresses in all, than there can be.
+    /// A run needs more simultaneous connections, or more addresses in total, than are available.
     #[error("at {at_ns} ns of virtual time there are too many connections: {reason}")]
     TooMany {
         /// Virtual time reached.
         at_ns: u64,
-        /// Of what there is no more.
+        /// What was exhausted.
         reason: String,
     },
-    /// A segment did not come back from its bytes as it went in: a fault of the transport or the codec.
+    /// A segment was not the same after encoding and decoding: a fault of the transport or the codec.
     #[error("a segment from {from} to {to} does not survive the wire: {reason}")]
     ThroughWire {
-        /// The address that sent it.
+        /// Source address.
         from: String,
-        /// The address it was meant for.
+        /// Destination address.
         to: String,
-        /// What differs, or why it could not be encoded.
+        /// The difference, or why encoding failed.
         reason: String,
     },
     /// The packets of the run could not be captured.
@@ -82,16 +82,16 @@ pub enum SimulateError {
 
 /// Runs `description` to its end.
 ///
-/// `watch` is called about every 65,536 events with the virtual time in nanoseconds; when it answers false the run
-/// ends with [`SimulateError::Stopped`].
+/// `watch` is called about every 65,536 events with the virtual time in nanoseconds. If it returns false, the run ends
+/// with [`SimulateError::Stopped`].
 ///
 /// # Errors
-/// [`SimulateError`]; a description is checked completely before anything runs.
+/// [`SimulateError`]. A description is checked completely before anything runs.
 pub fn simulate(description: &Description, watch: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, SimulateError> {
     simulate_with(description, &Plugins::default(), watch, None)
 }
 
-/// As [`simulate`]; `tap` sees every packet at the hosts. The outcome is the same.
+/// As [`simulate`]. `tap` sees every packet at the hosts and does not affect the outcome.
 ///
 /// # Errors
 /// As [`simulate`], and [`SimulateError::Tap`].
@@ -103,7 +103,7 @@ pub fn simulate_tapped(
     simulate_with(description, &Plugins::default(), watch, Some(tap))
 }
 
-/// As [`simulate`], with algorithms from outside, and a tap where there is one.
+/// As [`simulate`], with external algorithms and an optional tap.
 ///
 /// # Errors
 /// As [`simulate_tapped`].
@@ -116,8 +116,8 @@ pub fn simulate_with(
     simulate_traced(description, plugins, watch, tap, None)
 }
 
-/// As [`simulate_with`]; what the connections decide is written to the folder, where there is one. Whether all of it was, tells
-/// [`qlog::Folder::finish`]. The outcome is the same.
+/// As [`simulate_with`]. The decisions of the connections are written to the folder, if there is one.
+/// [`qlog::Folder::finish`] tells whether all of them were written. The outcome is the same.
 ///
 /// # Errors
 /// As [`simulate_tapped`].

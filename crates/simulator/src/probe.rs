@@ -1,5 +1,5 @@
-//! What is measured while a run goes on: samples at regular intervals, and where the counters stood when the warm-up
-//! ended, so that the summary can leave it out.
+//! Measurements during a run: samples at regular intervals, and the counters at the end of the warm-up, so that the
+//! summary can exclude it.
 
 use crate::flows::Fabric;
 use crate::transfer::Transfer;
@@ -10,7 +10,7 @@ use scenario::outcome::SubflowSamples;
 use transport::Host;
 use wire::Span;
 
-/// What a probe looks at.
+/// The state that a probe reads.
 pub struct View<'a> {
     pub hosts: &'a [Host<Span>; 2],
     pub applications: &'a mut [Application<()>],
@@ -19,7 +19,7 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// As the counters of subflow `number` of `transfer` stand at `now_ns`.
+    /// The counters of subflow `number` of `transfer` at `now_ns`.
     pub fn mark(&self, now_ns: u64, number: u32, transfer: &Transfer) -> Mark {
         mark(now_ns, self.hosts, self.fabric, number, transfer)
     }
@@ -38,16 +38,16 @@ fn mark(now_ns: u64, hosts: &[Host<Span>; 2], fabric: &Fabric, number: u32, tran
 /// The measurements of a run.
 pub struct Probe {
     sample_ns: Option<u64>,
-    /// By subflow; one beyond the end has nothing to keep.
+    /// By subflow; a subflow beyond the end has no kept counters.
     kept: Vec<Kept>,
-    /// Of each kind of connection, the columns of its congestion control.
+    /// For each kind of connection, the columns of its congestion control.
     columns: Vec<Vec<String>>,
     pub subflow_samples: SubflowSamples,
     pub links: LinkMeter,
 }
 
 impl Probe {
-    /// `columns`: of each kind of connection, those of its congestion control.
+    /// `columns` are those of the congestion control of each kind of connection.
     pub fn new(description: &Description, columns: Vec<Vec<String>>) -> Probe {
         Probe {
             sample_ns: description.sample_ns,
@@ -58,7 +58,7 @@ impl Probe {
         }
     }
 
-    /// The warm-up ends.
+    /// Ends the warm-up.
     pub fn warm_up_ends(&mut self, now_ns: u64, view: View) {
         self.links.warm_up_ends(now_ns, &mut view.fabric.links);
         for transfer in view.transfers.iter_mut() {
@@ -72,7 +72,7 @@ impl Probe {
         view.fabric.measuring = true;
     }
 
-    /// What is kept of subflow `number`.
+    /// The kept counters of subflow `number`.
     pub fn kept(&self, number: u32) -> Kept {
         self.kept.get(number as usize).copied().unwrap_or_default()
     }
@@ -85,14 +85,14 @@ impl Probe {
         &mut self.kept[place]
     }
 
-    /// Subflow `number` has left; another may get its number.
+    /// Removes subflow `number`, so that its number can be reused.
     pub fn release(&mut self, number: u32) {
         if let Some(kept) = self.kept.get_mut(number as usize) {
             *kept = Kept::default();
         }
     }
 
-    /// A transfer became complete.
+    /// Reports that a transfer completed.
     pub fn completed(&mut self, now_ns: u64, transfer: usize, view: &View) {
         let transfer = &view.transfers[transfer];
         for &number in &transfer.subflows {
@@ -100,7 +100,7 @@ impl Probe {
         }
     }
 
-    /// One row for each direction of a link, and for each subflow (of an application that repeats: each path) of a
+    /// Adds one row for each direction of a link, and for each subflow (or path, if the application repeats) of a
     /// connection that was not complete before the interval that ends at `now_ns`.
     pub fn sample(&mut self, now_ns: u64, view: View) {
         let Some(sample_ns) = self.sample_ns else { return };

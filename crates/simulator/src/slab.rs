@@ -1,7 +1,7 @@
-//! An arena with a free list: what is put in keeps its slot until it is taken out. The slot freed last is used
-//! first, while it is still in the cache.
+//! An arena with a free list: a value keeps its slot until it is removed. The slot freed last is reused first, while it
+//! is still in the cache.
 
-/// The most slots there can be: the uppermost bit of a slot's number is free for other use.
+/// Upper bound of the number of slots: the highest bit of a slot's number is available for a flag.
 const SLOT_LIMIT: usize = 1 << 31;
 
 /// An arena of `T`.
@@ -17,7 +17,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Puts `value` in and answers its slot.
+    /// Stores `value` and returns its slot.
     #[inline]
     pub fn insert(&mut self, value: T) -> u32 {
         if let Some(slot) = self.free.pop() {
@@ -29,21 +29,21 @@ impl<T> Slab<T> {
         self.slots.len() as u32 - 1
     }
 
-    /// Takes out what stands in `slot`. Panics when it is empty: the simulator would have lost or doubled a packet.
+    /// Removes the value in `slot`. Panics if it is empty, because the simulator has then lost or duplicated a packet.
     #[inline]
     pub fn take(&mut self, slot: u32) -> T {
-        // Taken out last, so that the value goes straight to the caller: each further copy of a segment is felt.
+        // This comes last, so that the value goes directly to the caller: each additional copy of a segment costs time.
         self.free.push(slot);
         self.slots[slot as usize].take().expect("a packet's segment stands in its slot")
     }
 
-    /// What stands in `slot`.
+    /// The value in `slot`.
     #[inline]
     pub fn get(&self, slot: u32) -> Option<&T> {
         self.slots[slot as usize].as_ref()
     }
 
-    /// How many there are.
+    /// Number of values.
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()

@@ -1,4 +1,4 @@
-//! From counters to the outcome of a run.
+//! Computes the outcome of a run from counters.
 
 use crate::probe::{Probe, View};
 use crate::transfer::Transfer;
@@ -7,7 +7,7 @@ use scenario::outcome::{Connection, Outcome, Work};
 use transport::Waited;
 use wire::Span;
 
-/// The outcome at `end_ns`. `events` is how many there were.
+/// The outcome at `end_ns`, after `events` events.
 pub fn outcome(probe: Probe, mut view: View, warmup_ns: u64, end_ns: u64, events: u64) -> Outcome {
     note_reinjections(&mut view);
     let connections =
@@ -18,7 +18,7 @@ pub fn outcome(probe: Probe, mut view: View, warmup_ns: u64, end_ns: u64, events
     Outcome { connections, links, subflow_samples: probe.subflow_samples, link_samples, work }
 }
 
-/// Senders tell when they noticed that a path had ended.
+/// Asks the senders when they first reinjected data after the end of a path.
 fn note_reinjections(view: &mut View) {
     let ended = |transfer: &&mut Transfer| transfer.stream.path_end_ns.is_some();
     for transfer in view.transfers.iter_mut().filter(ended) {
@@ -46,19 +46,19 @@ fn connection(number: usize, probe: &Probe, view: &View, warmup_ns: u64, end_ns:
     application.row(record, stream, (warmup_ns, end_ns), |()| (0, 0))
 }
 
-/// Whether bytes waited as long as all subflows together made them wait.
+/// Whether the waiting times of all subflows add up to the total waiting time of the bytes.
 fn all_waiting_is_put_down(receiver: &transport::Connection<Span>) -> bool {
     let subflows = (0..receiver.subflow_count()).map(|r| transport::SubflowId(r as u8));
     let put_down: u128 = subflows.flat_map(|r| receiver.waited(r)).sum();
     put_down == receiver.out_of_order_delays().totals().1
 }
 
-/// What each subflow of a transfer has counted until `end_ns`, in the order they were opened.
+/// The counts of each subflow of a transfer until `end_ns`, in the order in which the subflows were opened.
 pub fn tallies(transfer: &Transfer, probe: &Probe, view: &View, warmup_ns: u64, end_ns: u64) -> Vec<Tally> {
     let stream = &transfer.stream;
     let window = Window::of(stream.start_ns, stream.completion_ns, warmup_ns, end_ns);
     let tally = |&number: &u32| {
-        // The flow that leads away from the sender carries the data: up (even) from the client, down (odd) from the server.
+        // The flow away from the sender carries the data: up (even) from the client, down (odd) from the server.
         let data = &view.fabric.flows[2 * number as usize + stream.sender];
         let mark = view.mark(window.to_ns, number, transfer);
         let path = view.fabric.subflows[number as usize].path;
@@ -77,7 +77,7 @@ pub fn tallies(transfer: &Transfer, probe: &Probe, view: &View, warmup_ns: u64, 
     transfer.subflows.iter().map(tally).collect()
 }
 
-/// The receiving end, which knows how long bytes waited for those before them; any of its subflows leads to it.
+/// The receiving end, which knows how long bytes waited for earlier ones. Any of its subflows leads to it.
 pub fn receiver<'v>(transfer: &Transfer, view: &'v View) -> Option<&'v transport::Connection<Span>> {
     let side = transfer.stream.receiver();
     let handle = transfer.subflows.iter().find_map(|&number| view.fabric.subflows[number as usize].handles[side])?;

@@ -1,4 +1,4 @@
-//! Packets as a capture on the hosts' interfaces would have them: every one that a host sends or receives, as bytes.
+//! Packets as a capture on the hosts' interfaces would see them: every packet that a host sends or receives, as bytes.
 //! Each end of each path is an interface of its host.
 
 use application::{CLIENT, SERVER};
@@ -10,23 +10,23 @@ use wire::{Ecn, IpHeader, Segment, Span};
 pub struct Interface {
     /// Index into the description's paths.
     pub path: u32,
-    /// Whether it is the client's end of the path, else the server's.
+    /// True at the client's end of the path, false at the server's.
     pub client: bool,
 }
 
 /// Sees the packets of a run.
 pub trait Tap: Send {
-    /// An IP packet leaves the host by `interface` or arrives there, at `now_ns` of virtual time.
+    /// An IP packet leaves or reaches the host on `interface` at `now_ns` of virtual time.
     fn packet(&mut self, interface: Interface, now_ns: u64, bytes: &[u8]);
 
-    /// The run is over.
+    /// Ends the capture.
     ///
     /// # Errors
-    /// What kept the tap from doing its work, in words; the run has no outcome then.
+    /// Why the tap failed, in words. The run then has no outcome.
     fn finish(&mut self) -> Result<(), String>;
 }
 
-/// A tap with the buffer it needs.
+/// A tap with its encoding buffer.
 pub struct Tapped {
     tap: Box<dyn Tap>,
     bytes: Vec<u8>,
@@ -38,7 +38,8 @@ impl Tapped {
         Tapped { tap, bytes: Vec::new(), error: None }
     }
 
-    /// `segment` passes the interface of `side` on `path`; `tuple` has the ends as its sender sees them there.
+    /// Reports that `segment` passes the interface of `side` on `path`. `tuple` has the sender's view of the ends at
+    /// that point.
     pub fn see(&mut self, now_ns: u64, at: (u32, usize), tuple: Tuple, segment: &Segment<Span>, ecn: Ecn) {
         let header = IpHeader { ecn, ..IpHeader::new(tuple.local.ip(), tuple.remote.ip()) };
         self.bytes.clear();
@@ -50,7 +51,7 @@ impl Tapped {
         self.tap.packet(Interface { path: at.0, client: at.1 == CLIENT }, now_ns, &self.bytes);
     }
 
-    /// The run is over.
+    /// Ends the capture.
     pub fn finish(mut self) -> Result<(), String> {
         match self.error {
             Some(error) => Err(error),

@@ -1,11 +1,11 @@
-//! The proof that what is simulated could stand on a wire: a segment is encoded, decoded and compared.
+//! Verifies that simulated segments can exist on a wire: each segment is encoded, decoded and compared.
 
 use crate::SimulateError;
 use transport::Tuple;
 use wire::{IpHeader, Payload, Segment, Span};
 
-/// Encodes `segment` as sent from `tuple.local` to `tuple.remote`, decodes it, and compares addresses, every field,
-/// every option and every byte of the content. `size_bytes` is what the links are to charge for it.
+/// Encodes `segment` as sent from `tuple.local` to `tuple.remote`, decodes it, and compares the addresses, every field,
+/// every option and every payload byte. `size_bytes` is the packet size that the links account for.
 #[cold]
 pub fn check(tuple: Tuple, segment: &Segment<Span>, size_bytes: usize) -> Result<(), Box<SimulateError>> {
     compare(tuple, segment, size_bytes).map_err(|reason| {
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_data_segment_survives() {
-        // IPv4 20, TCP 20, timestamps 12, DSS 4 + 8 + 8 + 4 + 2 padded to 28, content 1000.
+        // IPv4 20, TCP 20, timestamps 12, DSS 4 + 8 + 8 + 4 + 2 padded to 28, payload 1000.
         assert_eq!(check(tuple(), &data(), 1080), Ok(()));
     }
 
@@ -92,12 +92,12 @@ mod tests {
         assert!(reason(check(tuple(), &data(), 1079)).contains("charge 1079 bytes, encoded it has 1080"));
         let other_port = Segment { src_port: 1, ..data() };
         assert!(reason(check(tuple(), &other_port, 1080)).contains("its ports are (1, 1024)"));
-        // Twelve octets of options too many.
+        // Options too long by twelve bytes.
         let mut crowded = data();
         let rare = RareOptions { mptcp: vec![MptcpOption::MpFail { dsn: 1 }], ..RareOptions::default() };
         crowded.options.rare = Some(Box::new(rare));
         assert!(reason(check(tuple(), &crowded, 1092)).contains("cannot be encoded"));
-        // An absent content with a mapping that claims some is not the codec's business.
+        // The codec does not check that a mapping covers existing payload.
         assert_eq!(check(tuple(), &Segment { payload: Span::default(), ..data() }, 80), Ok(()));
     }
 }

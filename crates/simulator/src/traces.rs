@@ -1,4 +1,4 @@
-//! Who hears what the connections of a run decide: a file for each end ([`qlog::Folder`]).
+//! Writes the decisions of a run's connections, one file per end ([`qlog::Folder`]).
 
 use application::{CLIENT, Runtime};
 use qlog::{Folder, Of};
@@ -9,10 +9,10 @@ use transport::Trace;
 use crate::flows::client_index;
 use crate::transfer::Transfer;
 
-/// Of a traced run.
+/// The traces of a run.
 pub struct Traces {
     folder: Folder,
-    /// By transfer, which of its application's it is.
+    /// By transfer, its number within its application.
     numbers: BTreeMap<u32, u32>,
 }
 
@@ -21,12 +21,12 @@ impl Traces {
         Traces { folder, numbers: BTreeMap::new() }
     }
 
-    /// The client of transfer `number` opens its connection.
+    /// Reports that the client of transfer `number` opens its connection.
     pub fn opened(&mut self, number: u32, transfer: &Transfer) {
         self.numbers.insert(number, self.folder.next_number(transfer.application));
     }
 
-    /// For one end of a transfer.
+    /// The trace of one end of a transfer.
     pub fn of(
         &self,
         description: &Description,

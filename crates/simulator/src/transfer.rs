@@ -1,4 +1,4 @@
-//! One connection's data: one end writes, the other reads at once and checks the place of every byte.
+//! The data of one connection: one end writes; the other reads at once and checks the offset of every byte.
 
 use crate::SimulateError;
 use application::{Amount, CLIENT, GROWTH_LIMIT_BYTES, News, Stream};
@@ -6,16 +6,16 @@ use network::middlebox::ALTERED;
 use transport::{Connection, Event};
 use wire::Span;
 
-/// What one connection carries.
+/// The data that one connection carries.
 pub struct Transfer {
-    /// Whose it is, an index into the applications.
+    /// Index of the application it belongs to.
     pub application: u32,
-    /// The number of the client's address on the first path; the others follow.
+    /// Number of the client's address on the first path. The addresses on the other paths follow.
     pub first_address: u32,
-    /// Its subflows, as numbered in `Fabric::subflows`, in the order they were opened.
+    /// Its subflows, as numbered in `Fabric::subflows`, in the order in which they were opened.
     pub subflows: Vec<u32>,
     pub stream: Stream,
-    /// It stands for a connection that a host made by mistake of a subflow of this one.
+    /// If a host mistook a subflow of another transfer for a new connection, that transfer.
     pub stray_of: Option<u32>,
 }
 
@@ -24,13 +24,13 @@ impl Transfer {
         Transfer { application, first_address, subflows: Vec::new(), stream, stray_of: None }
     }
 
-    /// What has happened since the last call.
+    /// Takes the events since the last call.
     #[inline]
     pub fn take_news(&mut self) -> News {
         self.stream.take_news()
     }
 
-    /// Reads all there is at `side` and handles the connection's events. `now_ns` is the time.
+    /// Reads all available data at `side` and handles the connection's events at `now_ns`.
     #[inline(always)]
     pub fn poll(&mut self, now_ns: u64, side: usize, connection: &mut Connection<Span>) -> Result<(), Misplaced> {
         if connection.has_news() { self.poll_news(now_ns, side, connection) } else { Ok(()) }
@@ -49,7 +49,7 @@ impl Transfer {
     #[inline(always)]
     fn read(&mut self, now_ns: u64, side: usize, span: Span) -> Result<(), Misplaced> {
         let stream = &mut self.stream;
-        // Nobody writes to the sender's end but who asks: whatever else arrives there is wrong.
+        // Only the asking end writes to the sender's end. Anything else that arrives there is wrong.
         if side == stream.sender || span.offset != stream.bytes_read {
             if side == stream.sender && stream.is_dialogue() {
                 return hear(stream, side, span);
@@ -59,7 +59,7 @@ impl Transfer {
         let stream = &mut self.stream;
         stream.read(now_ns, u64::from(span.len));
         match stream.amount() {
-            // What is sent on a subflow before its join is confirmed (`at_once`) ends in a connection made by mistake.
+            // Data sent on a subflow before its join is confirmed (`at_once`) can end up in a stray connection.
             Amount::Bytes(size_bytes)
                 if stream.bytes_read > size_bytes && stream.grown.is_none() && self.stray_of.is_none() =>
             {
@@ -89,8 +89,8 @@ impl Transfer {
         }
     }
 
-    /// The sender offers nothing more; what it offered in steps is still sent, else what was never sent is taken back.
-    /// `connection` is its end; without one it has not started yet.
+    /// Stops the sender: steps already offered are still sent, other data not yet sent is withdrawn. `connection` is
+    /// the sender's end; `None` if it has not started yet.
     pub fn stop(&mut self, now_ns: u64, connection: Option<&mut Connection<Span>>) {
         self.stream.stop();
         if let Some(connection) = connection
@@ -107,7 +107,7 @@ impl Transfer {
 /// A simulated connection accepts any amount of data at once: the application only passes its length.
 fn offer(now_ns: u64, stream: &Stream, connection: &mut Connection<Span>) {
     match stream.amount() {
-        // Stopped before it could begin: the stream is empty.
+        // Stopped before it started: the stream is empty.
         _ if stream.is_stopped() => connection.close(now_ns),
         Amount::Endless => connection.offer(u64::MAX),
         Amount::Bytes(size_bytes) => {
@@ -115,14 +115,13 @@ fn offer(now_ns: u64, stream: &Stream, connection: &mut Connection<Span>) {
             connection.close(now_ns);
         }
         Amount::Steps => connection.offer(stream.step_bytes),
-        // What the other end asks for is offered when it is heard.
+        // Answers are offered when the question is heard.
         Amount::Answers => {}
     }
 }
 
-/// Whether a span that is not the one that was due is right all the same: content that a box changed on its way,
-/// which nothing noticed or which fell back to TCP (RFC 8684 §3.7), in its place; or what follows such, moved by as
-/// many bytes as were put in.
+/// Whether an unexpected span is nevertheless right: content at its place that a middlebox changed, unnoticed or after
+/// a fallback to TCP (RFC 8684 §3.7); or the data after it, shifted by the number of bytes inserted.
 #[cold]
 fn read_altered(stream: &mut Stream, side: usize, span: Span) -> Result<(), Misplaced> {
     let due = stream.bytes_read.wrapping_add_signed(-stream.grown.unwrap_or(0));
@@ -146,7 +145,7 @@ fn read_altered(stream: &mut Stream, side: usize, span: Span) -> Result<(), Misp
     Ok(())
 }
 
-/// The end that answers hears a part of a question.
+/// The answering end reads a part of a question.
 #[cold]
 fn hear(stream: &mut Stream, side: usize, span: Span) -> Result<(), Misplaced> {
     if span.offset != stream.heard() {
@@ -156,7 +155,7 @@ fn hear(stream: &mut Stream, side: usize, span: Span) -> Result<(), Misplaced> {
     Ok(())
 }
 
-/// A byte that was read in the wrong place of the stream.
+/// A byte read at the wrong offset of the stream.
 pub struct Misplaced {
     side: usize,
     found: u64,
@@ -164,7 +163,7 @@ pub struct Misplaced {
 }
 
 impl Misplaced {
-    /// The error for the connection called `name`.
+    /// Makes the error for the connection called `name`.
     pub fn into_error(self, name: &str, index: u32) -> SimulateError {
         SimulateError::Corrupt {
             connection: name.to_owned(),
@@ -202,7 +201,7 @@ mod tests {
                 "connection \"download\" number 2: its {end} read byte {position} of the stream where byte {due} was due"
             )
         };
-        // Doubled, left out, out of order, beyond the end, at the end that sends.
+        // Duplicated, skipped, out of order, beyond the end, at the sending end.
         assert_eq!(error(&[(CLIENT, span(0, 50)), (CLIENT, span(49, 50))]), Some(text("client", 49, 50)));
         assert_eq!(error(&[(CLIENT, span(0, 50)), (CLIENT, span(51, 49))]), Some(text("client", 51, 50)));
         assert_eq!(error(&[(CLIENT, span(50, 50))]), Some(text("client", 50, 0)));

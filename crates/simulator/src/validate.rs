@@ -1,4 +1,4 @@
-//! Checks of a description before anything runs: what is out of range or unknown is named, with its place.
+//! Checks a description before anything runs. Errors name the location of values that are out of range or unknown.
 
 use crate::event_queue::TARGET_LIMIT;
 use crate::flows::{CLIENT_ADDRESS_LIMIT, FIRST_PORT};
@@ -11,11 +11,11 @@ use scenario::description::{
 };
 use std::collections::BTreeSet;
 
-/// The largest TCP segment that fits an IPv4 packet with headers of 20 bytes each (RFC 9293 §3.7.1).
+/// The largest TCP segment in an IPv4 packet with headers of 20 bytes each (RFC 9293 §3.7.1).
 const MSS_LARGEST: u16 = u16::MAX - 40;
-/// The least that leaves room for data beside 40 bytes of options; Linux refuses smaller ones too.
+/// The smallest MSS that leaves room for data beside 40 bytes of options. Linux also refuses smaller ones.
 const MSS_LEAST: u16 = 88;
-/// An address id is one octet (RFC 8684 §3.2).
+/// An address identifier is one byte (RFC 8684 §3.2).
 const PATHS_LIMIT: usize = 255;
 pub fn check(description: &Description) -> Result<(), Invalid> {
     measurement(description)?;
@@ -66,7 +66,7 @@ fn links(description: &Description) -> Result<(), Invalid> {
             return Err(Invalid(format!("link \"{}\": there is no medium {medium} ({count} media)", link.name)));
         }
         if !names.insert(&link.name) {
-            // Names seed the random numbers: two links of one name would lose the same packets.
+            // Names seed the random numbers: two links with the same name would lose the same packets.
             return Err(Invalid(format!("two links are called \"{}\"", link.name)));
         }
         for (way, direction) in [("down", &link.down), ("up", &link.up)] {
@@ -119,7 +119,7 @@ fn paths(description: &Description) -> Result<(), Invalid> {
         if path.links.is_empty() {
             return invalid("it has no link".into());
         }
-        // The boxes of a link take a place of their own in the route.
+        // The middleboxes of a link are a route entry of their own.
         let boxed = |link: usize| description.links.get(link).is_some_and(|link| !link.middleboxes.is_empty());
         let with_boxes: Vec<usize> = path.links.iter().copied().filter(|&link| boxed(link)).collect();
         if path.links.len() + with_boxes.len() > usize::from(u8::MAX) {
@@ -191,7 +191,7 @@ fn connection(description: &Description, connection: &Connection) -> Result<(), 
     }
 }
 
-/// A proxy at the server itself would answer what the server sends in no time at all, for ever.
+/// Rejects a proxy at the server itself, which would acknowledge the server's data instantly and forever.
 fn proxies(description: &Description, connection: &Connection) -> Result<(), String> {
     let links = connection.paths.iter().filter_map(|&path| description.paths[path].links.last());
     for link in links.map(|&link| &description.links[link]) {
@@ -207,7 +207,7 @@ fn proxies(description: &Description, connection: &Connection) -> Result<(), Str
 
 fn flows(size: Size, arrivals: Arrivals) -> Result<(), String> {
     match arrivals {
-        // Within these a time between two arrivals is at least 1 ns and at most some thousands of years.
+        // Within these bounds, the time between arrivals is at least 1 ns and at most some thousand years.
         Arrivals::Poisson { rate_per_s } | Arrivals::Periodic { rate_per_s }
             if !(1e-12..=1e9).contains(&rate_per_s) =>
         {
@@ -224,7 +224,7 @@ fn flows(size: Size, arrivals: Arrivals) -> Result<(), String> {
     }
 }
 
-/// What an address, a port and an entry of the event queue can hold.
+/// Limits of addresses, ports and event targets.
 fn totals(description: &Description) -> Result<(), Invalid> {
     let invalid = |reason: String| Err(Invalid(reason));
     let kinds = description.connections.len();
@@ -239,7 +239,8 @@ fn totals(description: &Description) -> Result<(), Invalid> {
         ));
     }
     let connections: u64 = description.connections.iter().map(|c| u64::from(c.count)).sum();
-    // Each application and both ends of its connection, both directions of a link, the boxes, and the media.
+    // Targets: each application, both ends of its connection, both directions of a link, stages, the middleboxes, and
+    // the media.
     let stages = convert::stages(description).iter().flatten().flatten().count() as u64;
     let targets = 3 * connections + 2 * description.links.len() as u64 + stages + 2;
     if targets > TARGET_LIMIT as u64 {

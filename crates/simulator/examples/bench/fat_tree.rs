@@ -1,5 +1,5 @@
-//! The fat tree of Al-Fares 2008: k pods of k/2 edge and k/2 aggregation switches, (k/2)² core switches, k/2 hosts at each
-//! edge switch. Of every link, *up* is the direction away from the hosts.
+//! The fat tree of Al-Fares 2008: k pods of k/2 edge and k/2 aggregation switches, (k/2)² core switches, and k/2 hosts
+//! at each edge switch. On every link, *up* is the direction away from the hosts.
 
 pub struct FatTree {
     k: usize,
@@ -20,7 +20,8 @@ impl FatTree {
         self.k.pow(3) / 4
     }
 
-    /// As many between edge and aggregation, and between aggregation and core, as there are hosts.
+    /// Number of links: there are as many between edge and aggregation, and between aggregation and core, as there are
+    /// hosts.
     pub fn links(&self) -> usize {
         3 * self.hosts()
     }
@@ -42,7 +43,7 @@ impl FatTree {
         2 * self.hosts() + pod * self.half().pow(2) + core
     }
 
-    /// One of the shortest paths between two hosts, by its number.
+    /// The shortest path with this number between two hosts.
     fn route(&self, source: usize, target: usize, number: usize) -> Route {
         let ((pod, edge), (other_pod, other_edge)) = (self.place(source), self.place(target));
         let aggregation = if pod == other_pod { number } else { number / self.half() };
@@ -69,14 +70,14 @@ impl FatTree {
         }
     }
 
-    /// `count` of the shortest paths, different ones as far as there are so many, drawn.
+    /// Draws `count` of the shortest paths, without repetition as long as there are enough.
     pub fn routes(&self, source: usize, target: usize, count: usize) -> Vec<Route> {
         let mut draws = Draws((source as u64) << 32 | 1);
         let numbers = draws.shuffled(self.route_count(source, target));
         numbers.iter().cycle().take(count).map(|&number| self.route(source, target, number)).collect()
     }
 
-    /// To whom each host sends: every host receives from one other.
+    /// The receiver of each host; every host receives from exactly one other.
     pub fn permutation(&self) -> Vec<usize> {
         let mut draws = Draws(0);
         loop {
@@ -88,7 +89,7 @@ impl FatTree {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the benchmark must be the same everywhere.
+/// SplitMix64 (Steele, Lea, Flood 2014), so that the benchmark is the same everywhere.
 struct Draws(u64);
 
 impl Draws {
@@ -100,7 +101,7 @@ impl Draws {
         ((u128::from(z ^ (z >> 31)) * limit as u128) >> 64) as usize
     }
 
-    /// The numbers below `count` in an order that is drawn.
+    /// The numbers below `count` in random order.
     fn shuffled(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
         for last in (1..count).rev() {

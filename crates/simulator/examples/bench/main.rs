@@ -1,5 +1,6 @@
-//! One workload of the benchmark: `cargo run --release -p simulator --example bench WORKLOAD [SECONDS]`. Prints one line of JSON. `make bench` (tools/bench) runs all of them and makes the table; docs/performance.md says what
-//! the numbers mean.
+//! Runs one workload of the benchmark: `cargo run --release -p simulator --example bench WORKLOAD [SECONDS]`. Prints
+//! one line of JSON. `make bench` (tools/bench) runs all of them and prints the table; docs/performance.md explains the
+//! numbers.
 
 mod fat_tree;
 mod workloads;
@@ -7,23 +8,23 @@ mod workloads;
 use scenario::outcome::Outcome;
 use workloads::Workload;
 
-/// CPU time of this thread in seconds, as Linux counts it.
+/// CPU time of this thread in seconds, as counted by Linux.
 fn cpu_s() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("this benchmark needs Linux's schedstat");
     text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).expect("nanoseconds on the CPU") / 1e9
 }
 
-/// The most memory this process has had, in bytes.
+/// Peak resident memory of this process in bytes.
 fn peak_rss_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").expect("this benchmark needs Linux's /proc");
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the high-water mark");
     line.trim_end_matches("kB").trim().parse::<u64>().expect("a number of kB") * 1024
 }
 
-/// The share of what the network could have given that the receivers got, or that the fullest link carried.
+/// Utilisation: the receivers' share of the optimum, or the load of the fullest link.
 fn utilisation(workload: &Workload, outcome: &Outcome) -> f64 {
     match workload.optimum_bps {
-        // Full segments all the time: what was delivered, with its headers.
+        // Only full segments are sent: the goodput plus headers.
         Some(optimum_bps) => {
             let sum_bps: f64 = outcome.connections.iter().filter_map(|connection| connection.goodput_bps).sum();
             sum_bps / (optimum_bps * workloads::MPTCP_SHARE)
@@ -32,7 +33,7 @@ fn utilisation(workload: &Workload, outcome: &Outcome) -> f64 {
     }
 }
 
-/// A digest of all that came out, to see whether a change altered it.
+/// A digest of the outcome, which shows whether a change altered it.
 fn digest(outcome: &Outcome) -> Result<String, serde_json::Error> {
     let text = serde_json::to_string(&(&outcome.connections, &outcome.links))?;
     let hash = <sha2::Sha256 as sha2::Digest>::digest(text);

@@ -9,17 +9,16 @@ use scenario::description::{
 
 pub const NAMES: &str = "w1 to w5, w7, w3-htsim, w4-htsim, idle-N, in-flight";
 
-/// Of a full packet of 1500 bytes under MPTCP, the share that is content: 20 octets of IP, 20 of TCP, 12 of timestamps and
-/// 28 of DSS are not.
+/// Share of payload in a full MPTCP packet of 1500 bytes: 20 bytes are IP, 20 TCP, 12 timestamps and 28 DSS.
 pub const MPTCP_SHARE: f64 = 1420.0 / 1500.0;
 
 const MS: u64 = 1_000_000;
 
 pub struct Workload {
-    /// Virtual time that a run takes unless another is asked for.
+    /// Virtual duration of a run by default.
     pub seconds: f64,
-    /// What all receivers together could get in bits per second, headers counted. Without it the fullest link tells how
-    /// well the network is used.
+    /// Maximum total rate of all receivers in bits per second, headers included. If absent, utilisation is that of the
+    /// fullest link.
     pub optimum_bps: Option<f64>,
     links: Vec<Link>,
     paths: Vec<Path>,
@@ -27,7 +26,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// What is to be simulated; a fifth of the time is warm-up. It is taken out, so that it is not in memory twice.
+    /// Takes the description out, so that it is not in memory twice. The first fifth of the time is warm-up.
     pub fn description(&mut self, seconds: f64) -> Description {
         let duration_ns = (seconds * 1e9) as u64;
         Description {
@@ -61,7 +60,7 @@ pub fn workload(name: &str) -> Option<Workload> {
     })
 }
 
-/// Connections that stand and say nothing after their first segment: what memory one takes.
+/// Connections that are idle after their first segment, to measure the memory of a connection.
 fn idle(count: u32) -> Workload {
     let links = vec![bdp_link("bottleneck", 10_000_000_000, 100 * MS)];
     let paths = one_link_paths(&links);
@@ -70,7 +69,8 @@ fn idle(count: u32) -> Workload {
     Workload { seconds: 2.0, optimum_bps: None, links, paths, connections }
 }
 
-/// A connection in slow start on a path of two seconds that never fills: what memory a segment in flight takes.
+/// A connection in slow start on a path with an RTT of two seconds that it never fills, to measure the memory of a
+/// segment in flight.
 fn in_flight() -> Workload {
     let links = vec![bdp_link("far", 40_000_000_000, 2_000 * MS)];
     let paths = one_link_paths(&links);
@@ -80,7 +80,7 @@ fn in_flight() -> Workload {
     Workload { seconds: 28.0, optimum_bps: None, links, paths, connections }
 }
 
-/// Two disjoint paths, RTT 20 ms, ten Reno flows on each and one MPTCP connection with LIA over both.
+/// Two disjoint paths with an RTT of 20 ms, ten Reno flows on each, and one MPTCP connection with LIA over both.
 fn two_paths(rate_bps: u64, seconds: f64) -> Workload {
     let links = ["one", "two"].map(|name| bdp_link(name, rate_bps, 20 * MS)).to_vec();
     let paths = one_link_paths(&links);
@@ -92,8 +92,8 @@ fn two_paths(rate_bps: u64, seconds: f64) -> Workload {
     Workload { seconds, optimum_bps: None, links, paths, connections }
 }
 
-/// Reno flows, each with a link of its own on either side of the one that all share, ten times as fast: six hops for a data
-/// packet and its acknowledgment. All of the RTT is on the shared link.
+/// A dumbbell of Reno flows. Each flow has its own access link on either side of the shared link, ten times as fast:
+/// six hops for a data packet and its acknowledgment. The shared link has all of the RTT.
 fn dumbbell(flows: usize, rate_bps: u64, rtt_ns: u64, seconds: f64) -> Workload {
     let mut links = vec![bdp_link("bottleneck", rate_bps, rtt_ns)];
     let (mut paths, mut connections) = (Vec::new(), Vec::new());
@@ -124,32 +124,32 @@ fn crowd(flows: u32, rate_bps: u64, rtt_ns: u64, seconds: f64) -> Workload {
     Workload { seconds, optimum_bps: None, links, paths, connections }
 }
 
-/// What the hosts of a fat tree have of their own.
+/// Parameters of the hosts of a fat tree.
 struct Hosts {
-    /// The most packets in a host's own queue.
+    /// Capacity of a host's own queue, in packets.
     queue_packets: u64,
-    /// Where the first slow start of a subflow ends at the latest, in segments.
+    /// Initial ssthresh of a subflow, in segments.
     initial_ssthresh: Option<u32>,
 }
 
 const SWITCH_QUEUE_PACKETS: u64 = 100;
 
-/// A queue as in the switches, and a slow start that ends where something is lost (RFC 5681 §3.1).
+/// Queues as in the switches, and slow start until the first loss (RFC 5681 §3.1).
 const AS_SWITCHES: Hosts = Hosts { queue_packets: SWITCH_QUEUE_PACKETS, initial_ssthresh: None };
 
-/// As in htsim: nothing is lost at the sending host, and slow start ends at 100 segments. (There each subflow has a queue of
-/// its own at the host, without a limit; eight windows of 100 segments fit into this one.)
+/// As in htsim: no loss at the sending host, and slow start ends at 100 segments. (In htsim each subflow has its own
+/// unlimited queue at the host; this queue holds eight windows of 100 segments.)
 const AS_HTSIM: Hosts = Hosts { queue_packets: 1_000, initial_ssthresh: Some(100) };
 
-/// Every host of a fat tree sends to one other and receives from one, over eight subflows with LIA.
+/// Every host of a fat tree sends to one other host and receives from one, over eight subflows with LIA.
 fn fat_tree_permutation(k: usize, seconds: f64, hosts: Hosts) -> Workload {
     const RATE_BPS: u64 = 100_000_000;
-    // Never the limit: htsim, which this is held against, has no receive window.
+    // Large enough never to be the limit, as htsim, the reference, has no receive window.
     const RECEIVE_BUFFER_BYTES: u64 = 16_000_000;
     let tree = fat_tree::FatTree::new(k);
     let way = |queue_packets| direction(RATE_BPS, 1_000, Limit::Packets(queue_packets));
     let link = |number: usize| {
-        // The first links are those of the hosts.
+        // The first links are the hosts'.
         let up = way(if number < tree.hosts() { hosts.queue_packets } else { SWITCH_QUEUE_PACKETS });
         Link {
             name: format!("link-{number}"),
@@ -211,7 +211,7 @@ fn one_link_paths(links: &[Link]) -> Vec<Path> {
     links.iter().enumerate().map(path).collect()
 }
 
-/// Bulk downloads that begin within the first second.
+/// Bulk downloads that start within the first second.
 fn connection(name: &str, count: u32, paths: &[usize], protocol: Protocol) -> Connection {
     let named = |name: &str| Named { name: name.into(), parameters: serde_json::Map::new() };
     let (congestion, path_manager) = match protocol {

@@ -1,14 +1,15 @@
-//! Events of the near future, at most one for each target: a calendar (R. Brown, "Calendar Queues", Communications of the
-//! ACM 31(10), 1988) of 4,096 days that are laid over time again and again. A day has its events in a list through the
-//! targets themselves, so nothing is allocated or moved, and a bitmap tells the next day that has any: 64 days are a week.
+//! A calendar queue for events of the near future, at most one per target (R. Brown, "Calendar Queues", Communications
+//! of the ACM 31(10), 1988). It has 4,096 days that are reused cyclically. The events of a day form a list linked
+//! through their targets, so that nothing is allocated or moved. A bitmap finds the next day with events; 64 days are a
+//! week.
 
 use super::stamp::Stamp;
 
 const DAYS: usize = 4096;
 const WEEKS: usize = DAYS / 64;
-/// Ends a list.
+/// End of a list.
 const NONE: u32 = u32::MAX;
-/// In place of a time and a target.
+/// Stands for no time and target.
 pub const NOTHING: (u64, u32) = (u64::MAX, NONE);
 
 /// The event of a target.
@@ -18,21 +19,21 @@ struct Slot {
     since_ns: u64,
     /// The target with the next event of the same day.
     next: u32,
-    /// What the caller noted about the event, for looking ahead.
+    /// The caller's note on the event, for prefetching.
     note: u32,
 }
 
 impl Slot {
-    /// Of the slot of `target`.
+    /// The stamp of `target`'s event in this slot.
     #[inline]
     fn stamp(&self, target: u32) -> Stamp {
         Stamp::new(self.since_ns, self.time_ns, target)
     }
 }
 
-/// How far somebody has looked ahead.
+/// Position of the prefetching.
 pub struct Cursor {
-    /// The day of the event looked at last.
+    /// Day of the event looked at last.
     day: u64,
     /// The target with the next event of that day.
     next: u32,
@@ -46,31 +47,32 @@ impl Default for Cursor {
 
 /// The calendar.
 pub struct Calendar {
-    /// The week that is now, numbered from 0 at the beginning of time: no event is of an earlier one.
+    /// The current week, numbered from time 0. No event lies in an earlier one.
     week: u64,
-    /// What comes then or later has no place. That is before this week comes round again, so that all days of it that have
-    /// events are still to come.
+    /// Events at or after this time do not fit. It lies before the current week recurs, so that all days with events
+    /// are in the future.
     end_ns: u64,
-    /// Days with events, and the words of these bits that are not 0; this week's may be 0 all the same.
+    /// Bitmap of the days with events, and a bitmap of its nonzero words. The bit of the current week may be set
+    /// although its word is 0.
     days: [u64; WEEKS],
     weeks: u64,
     slots: Vec<Slot>,
     /// The first target of each day.
     first: Box<[u32; DAYS]>,
-    /// A day is 2^`day_bits` nanoseconds long.
+    /// The length of a day is 2^`day_bits` ns.
     day_bits: u32,
     span_ns: u64,
-    /// How long all weeks but one are.
+    /// Total length of all weeks but one.
     reach_ns: u64,
 }
 
 impl Calendar {
-    /// How long a day is in a calendar for events that mostly lie less than `span_ns` ahead; a power of two.
+    /// Length of a day in a calendar for events that mostly lie less than `span_ns` ahead; a power of two.
     pub fn day_ns(span_ns: u64) -> u64 {
         (span_ns / (DAYS as u64 - 128)).max(1).checked_next_power_of_two().unwrap_or(1 << 63)
     }
 
-    /// For targets below `targets`, whose events mostly lie less than `span_ns` ahead.
+    /// A calendar for targets below `targets`, whose events mostly lie less than `span_ns` ahead.
     pub fn new(targets: usize, span_ns: u64) -> Calendar {
         let day_ns = Self::day_ns(span_ns);
         let mut calendar = Calendar {
@@ -88,8 +90,8 @@ impl Calendar {
         calendar
     }
 
-    /// Enters an event; false, and nothing is entered, when its target has no place here or the time lies too far ahead.
-    /// The target has no event here yet. `note` is what [`Self::following`] returns for it.
+    /// Inserts an event. Returns false, without inserting, if the target has no slot here or the time lies too far
+    /// ahead. The target must not have an event yet. `note` is what [`Self::following`] returns for it.
     #[inline(always)]
     pub fn push(&mut self, since_ns: u64, time_ns: u64, target: u32, note: u32) -> bool {
         debug_assert!(time_ns >> self.day_bits >> 6 >= self.week, "an event of the past");
@@ -105,8 +107,8 @@ impl Calendar {
         true
     }
 
-    /// Takes the earliest event when it comes before `horizon`: its time and target, or [`NOTHING`], which goes in
-    /// registers where an `Option` would go through memory.
+    /// Takes the earliest event if it comes before `horizon`. Returns its time and target, or [`NOTHING`], which is
+    /// returned in registers whereas an `Option` would go through memory.
     #[inline(always)]
     pub fn pop_before(&mut self, horizon: &Stamp) -> (u64, u32) {
         let mut week = self.week;
@@ -121,7 +123,7 @@ impl Calendar {
         let target = self.first[day % DAYS];
         let slot = &self.slots[target as usize];
         let time_ns = slot.time_ns;
-        // As a rule a day has no second event.
+        // A day usually has no second event.
         if slot.next != NONE {
             return self.pop_of(week, day, horizon);
         }
@@ -131,13 +133,13 @@ impl Calendar {
         self.first[day % DAYS] = NONE;
         self.days[place] = days & (days - 1);
         if week != self.week {
-            // Only now: of what is not taken something may still come before.
+            // Only now, because earlier events may still be inserted as long as nothing was taken.
             self.turn_to(week);
         }
         (time_ns, target)
     }
 
-    /// As [`Self::pop_before`]: the event is one of several on the day at `day`.
+    /// As [`Self::pop_before`], for a day at `day` with several events.
     #[inline(never)]
     fn pop_of(&mut self, week: u64, day: usize, horizon: &Stamp) -> (u64, u32) {
         let (mut before, mut target) = (NONE, self.first[day]);
@@ -158,12 +160,12 @@ impl Calendar {
         (earliest.time_ns, target)
     }
 
-    /// It is `now_ns`: nothing will be entered for an earlier time, and nothing that is here is earlier.
+    /// Advances the time to `now_ns`. No event is earlier, and none will be inserted for an earlier time.
     pub fn advance(&mut self, now_ns: u64) {
         self.turn_to(now_ns >> self.day_bits >> 6);
     }
 
-    /// From now on it is this week.
+    /// Sets the current week.
     #[inline]
     fn turn_to(&mut self, week: u64) {
         let before = self.week as usize % WEEKS;
@@ -174,13 +176,13 @@ impl Calendar {
         self.end_ns = (week << self.day_bits << 6).saturating_add(self.reach_ns);
     }
 
-    /// In how many days lie what [`Calendar::new`] was told.
+    /// The number of days in the `span_ns` given to [`Calendar::new`].
     pub fn days_ahead(&self) -> u64 {
         self.span_ns >> self.day_bits
     }
 
-    /// The target and the note of the event that follows `cursor`, by days, no more than `days` after `now_ns`. It is a
-    /// guess: of a day that has changed since, events are left out or come from elsewhere.
+    /// The target and note of the event that follows `cursor`, in the order of days, at most `days` after `now_ns`.
+    /// This is a guess: if a day has changed since, events are skipped or come from another day.
     #[inline]
     pub fn following(&self, cursor: &mut Cursor, now_ns: u64, days: u64) -> Option<(u32, u32)> {
         let mut target = cursor.next;
@@ -206,7 +208,7 @@ impl Calendar {
         Some((target, slot.note))
     }
 
-    /// Takes out the event of `target`, if there is one.
+    /// Removes the event of `target`, if there is one.
     pub fn remove(&mut self, target: u32) {
         for day in 0..DAYS {
             let (mut before, mut at) = (NONE, self.first[day]);
@@ -221,16 +223,16 @@ impl Calendar {
         }
     }
 
-    /// The first week from `from` on that has events, where `from` is not before this week.
+    /// The first week with events at or after `from`, which must not be before the current week.
     #[inline]
     fn next_week(&self, from: u64) -> Option<u64> {
-        // This week comes last: it has none, or it was asked for.
+        // The current week comes last unless it was asked for: it has no events then.
         let weeks = self.weeks.rotate_right(from as u32 % WEEKS as u32);
         let week = from + u64::from(weeks.trailing_zeros());
         (week < self.week + WEEKS as u64).then_some(week)
     }
 
-    /// Takes the event behind that of `before`, or the first, out of its day's list; `next` comes after it.
+    /// Unlinks the event after that of `before`, or the first, from its day's list. `next` is the event after it.
     #[inline]
     fn unlink(&mut self, day: usize, before: u32, next: u32) {
         if before != NONE {

@@ -1,4 +1,4 @@
-//! Packets over links without a transport: times, drops and accounts worked by hand.
+//! Packets over links without a transport: times, drops and counters calculated by hand.
 
 use super::*;
 use network::queue;
@@ -6,7 +6,8 @@ use scenario::description::{Direction, Limit, Link as LinkDescription, LossConfi
 
 const MS: u64 = 1_000_000;
 
-/// Down 8 Mbit/s (1 µs a byte), up 4 Mbit/s (2 µs a byte); the delay both ways; two packets fit.
+/// Down 8 Mbit/s (1 µs per byte), up 4 Mbit/s (2 µs per byte), the given delay in both directions; the queue holds two
+/// packets.
 fn link(name: &str, delay_ns: u64) -> LinkDescription {
     let direction = |rate_bps| Direction {
         rate_bps,
@@ -49,12 +50,12 @@ fn fabric() -> Fabric {
     fabric
 }
 
-/// A segment that makes a packet of `size` bytes.
+/// A segment whose packet has `size` bytes.
 fn segment(size: u32) -> Segment<Span> {
     Segment { payload: Span { offset: 0, len: size - 40 }, ..Segment::default() }
 }
 
-/// Runs until nothing moves; answers time, flow and size of what arrived.
+/// Runs until no events are left. Returns time, flow and size of the packets that arrived.
 fn arrivals(fabric: &mut Fabric) -> Vec<(u64, u32, u32)> {
     let mut arrivals = Vec::new();
     fabric.queue.set_limit(u64::MAX);
@@ -74,7 +75,8 @@ fn a_packet_crosses_its_links_in_order_and_against_it() {
     let mut fabric = fabric();
     fabric.send(0, (0, Sending::First), &mut segment(1000), Ecn::NotEct).unwrap();
     fabric.send(0, (1, Sending::First), &mut segment(1000), Ecn::NotEct).unwrap();
-    // Down: 1 ms of serialisation on each link, delays 5 and 1 ms. Up: 2 ms on each, 1 and 5 ms.
+    // Down: 1 ms of serialisation on each link, delays 5 and 1 ms. Up: 2 ms of serialisation on each, delays 1 and 5
+    // ms.
     assert_eq!(arrivals(&mut fabric), [(8 * MS, 1, 1000), (10 * MS, 0, 1000)]);
     assert_eq!((fabric.packet_hops, fabric.segments_delivered), (4, 2));
     assert_eq!([0, 1, 2, 3].map(|link| fabric.links[link].counters(10 * MS).sent_packets), [1, 1, 1, 1]);
@@ -87,9 +89,9 @@ fn what_does_not_fit_is_lost_and_counted() {
     for size in [1000, 500, 300] {
         fabric.send(0, (1, Sending::First), &mut segment(size), Ecn::NotEct).unwrap();
     }
-    // A packet without data does not count as data, though it is lost too.
+    // A packet without data does not count as data, although it is lost too.
     fabric.send(0, (1, Sending::First), &mut segment(40), Ecn::NotEct).unwrap();
-    // The second waits 1 ms on the far link; on the near one it arrives after the first has left.
+    // The second packet waits 1 ms on the far link; on the near one it arrives after the first has left.
     let expected = [(8 * MS, 1, 1000), (8 * MS + MS / 2, 1, 500)];
     assert_eq!(arrivals(&mut fabric), expected);
     assert_eq!((fabric.flows[1].data_sent, fabric.flows[1].data_lost), (3, 1));
@@ -111,7 +113,7 @@ fn losses_of_packets_sent_during_the_warm_up_do_not_count() {
 #[test]
 fn a_change_moves_the_head_of_a_link_in_the_event_queue() {
     let change = |rate_bps| network::Change { rate_bps: Some(rate_bps), ..network::Change::default() };
-    // Half a millisecond of the first millisecond is done; the rest at half or twice the rate.
+    // Half of the first millisecond is over; the rest takes half or twice the rate.
     for (rate_bps, first_ns, second_ns) in
         [(4_000_000, 8 * MS + MS / 2, 10 * MS + MS / 2), (16_000_000, 7 * MS + 3 * MS / 4, 8 * MS + 3 * MS / 4)]
     {

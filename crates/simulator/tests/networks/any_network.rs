@@ -1,5 +1,5 @@
-//! Property: over any network that lets something through, every file arrives whole, and no packet is lost from the
-//! books (the simulator checks at the end of each run that sent = delivered + lost + in flight).
+//! Property: over any network that can carry data, every file arrives completely, and every packet is accounted for
+//! (the simulator checks at the end of each run that sent = delivered + lost + in flight).
 
 use crate::common::*;
 use network::Share;
@@ -13,8 +13,8 @@ use scenario::description::{
     MiddleboxConfig, Path, Protocol, QueueConfig, Shaper, TcpOptions, Way,
 };
 
-/// At most 3 %, or bursts of less on average: a path may cross six lossy links there and back, and a connection whose
-/// seven SYNs are all lost is given up, as it should be.
+/// At most 3 %, or bursts of less on average: a path may cross six lossy links in both directions, and a connection
+/// whose seven SYNs are all lost is given up, as it should be.
 fn loss() -> impl Strategy<Value = LossConfig> {
     prop_oneof![
         2 => Just(LossConfig::None),
@@ -115,7 +115,7 @@ fn middlebox() -> impl Strategy<Value = MiddleboxConfig> {
     ]
 }
 
-/// None on most links.
+/// Most links have none.
 fn middleboxes() -> impl Strategy<Value = Vec<MiddleboxConfig>> {
     prop_oneof![3 => Just(Vec::new()), 2 => prop::collection::vec(middlebox(), 1..4)]
 }
@@ -190,7 +190,7 @@ fn any_connection() -> impl Strategy<Value = Connection> {
     )
 }
 
-/// A change, and for one that kills a link its return within five seconds.
+/// A change and, if it takes a link down, its return within five seconds.
 fn any_events() -> impl Strategy<Value = Vec<Event>> {
     let unchanged = network::Change::default();
     let one = (0..10 * SECOND, 0..3_usize, any::<(bool, bool)>(), 0..4, 1..5 * SECOND, 100_000..30_000_000_u64, loss());
@@ -212,8 +212,9 @@ fn any_events() -> impl Strategy<Value = Vec<Event>> {
     })
 }
 
-/// Boxes on the links; then no path crosses a link twice, and no proxy stands at a server that sends. Multipath TCP has
-/// checksums where content is changed: without them it cannot know that it does not fit its mapping (RFC 8684 §3.3.1).
+/// Puts middleboxes on the links. No path crosses a link twice then, and no proxy is next to a server that sends.
+/// Multipath TCP uses checksums if content is changed: without them it cannot detect that data does not match its
+/// mapping (RFC 8684 §3.3.1).
 fn set_boxes(network: &mut Description, boxes: Vec<Vec<MiddleboxConfig>>) {
     if boxes.iter().all(Vec::is_empty) {
         return;
@@ -235,7 +236,7 @@ fn set_boxes(network: &mut Description, boxes: Vec<Vec<MiddleboxConfig>>) {
     }
 }
 
-/// Traces in place of rates, and no changes of these.
+/// Replaces rates by traces, and removes changes of these rates.
 fn set_traces(network: &mut Description, traces: Vec<Option<String>>) {
     for (number, text) in traces.into_iter().enumerate() {
         let Some(text) = text else { continue };
@@ -252,7 +253,7 @@ fn set_traces(network: &mut Description, traces: Vec<Option<String>>) {
     }
 }
 
-/// A medium that some of the links share, those without traces.
+/// A medium shared by some of the links without traces.
 fn medium() -> impl Strategy<Value = (Medium, [bool; 3])> {
     let numbers = (0..2 * MS, 1..20_u32, 1..10 * MS, any::<bool>());
     (numbers, any::<[bool; 3]>()).prop_map(|((overhead_ns, aggregate_packets, longest_ns, frames), on)| {
@@ -292,14 +293,14 @@ fn any_network() -> impl Strategy<Value = Description> {
     })
 }
 
-/// What boxes may do to a connection over them.
+/// The effect of middleboxes on a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Harm {
-    /// Multipath TCP was made for them, and TCP does not mind.
+    /// Multipath TCP is designed for them, and TCP is unaffected.
     None,
-    /// All subflows may be closed: then the connection ends, but nothing wrong is read.
+    /// All subflows may be closed, which ends the connection, but no wrong data is read.
     Ends,
-    /// The content may be changed.
+    /// The content may change.
     Changes,
 }
 
@@ -324,16 +325,17 @@ fn harm(network: &Description, connection: &Connection) -> Harm {
     boxes_of(network, connection).into_iter().map(of).max().unwrap_or(Harm::None)
 }
 
-/// Whether TCP may wait for ever. A proxy that acknowledges ahead keeps nothing: what is lost behind it nobody sends again, as
-/// only Multipath TCP has acknowledgments of the stream (RFC 8684 §3.3.2), and an end that only reads has no timer.
+/// Whether TCP may wait forever. A proxy that acknowledges early keeps no data, so nobody retransmits what is lost
+/// after it: only Multipath TCP has acknowledgments at the data level (RFC 8684 §3.3.2), and an end that only reads has
+/// no timer.
 fn is_deceived(network: &Description, connection: &Connection, fallback: bool) -> bool {
     let speaks_tcp = connection.protocol == Protocol::Tcp || fallback;
     speaks_tcp && boxes_of(network, connection).iter().any(|each| matches!(each, MiddleboxConfig::ProactiveAcks(_)))
 }
 
-/// Whether more arrives in four times the time. A box that splits segments in front of a queue with room for one packet lets
-/// 100 bytes pass at each timeout, and without timestamps no round trip ends the backoff of 120 s (RFC 6298 §5): that is slow,
-/// not stuck.
+/// Whether more data arrives in four times the time. A middlebox that splits segments before a queue of one packet lets
+/// 100 bytes pass per timeout, and without timestamps no RTT sample ends the backoff of 120 s (RFC 6298 §5): the
+/// connection is slow, not stuck.
 fn gets_further(network: &Description, connection: (usize, u32), bytes: u64) -> bool {
     let longer = Description { duration_ns: 4 * network.duration_ns, ..network.clone() };
     let outcome = try_run(&longer);
@@ -343,7 +345,7 @@ fn gets_further(network: &Description, connection: (usize, u32), bytes: u64) -> 
     })
 }
 
-/// Runs it; what is wrong with the outcome.
+/// Runs the network. Returns what is wrong with the outcome.
 fn fault(network: &Description) -> Option<String> {
     let outcome = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| try_run(network))) {
         Ok(Ok(outcome)) => outcome,
@@ -388,14 +390,14 @@ fn fault(network: &Description) -> Option<String> {
     if let Some(connection) = unexplained {
         return Some(format!("bytes waited otherwise than was put down: {connection:?}"));
     }
-    // Of a trace, packets of 9,000 bytes get a little more than those of 1,500, which the capacity is counted in.
+    // With a trace, packets of 9,000 bytes achieve slightly more than those of 1,500, in which the capacity is counted.
     let wrong = outcome.links.iter().find(|link| {
         !(0.0..=1.01).contains(&link.utilization) || link.loss_rate.is_some_and(|rate| !(0.0..=1.0).contains(&rate))
     });
     wrong.map(|link| format!("{link:?}"))
 }
 
-/// What the bytes of a connection waited, as its subflows have it.
+/// Waiting time of a connection's bytes, summed over its subflows.
 fn put_down_s(connection: &scenario::outcome::Connection) -> f64 {
     let parts = |s: &scenario::outcome::Subflow| {
         [s.waited_first_s, s.waited_retransmission_s, s.waited_timeout_s, s.waited_reinjection_s]
@@ -412,8 +414,8 @@ fn of_seed(seed: u64) -> impl ValueTree<Value = Description> {
     any_network().new_tree(&mut runner).expect("the strategy filters nothing")
 }
 
-/// Seeds 0 to 399, or up to `ANY_NETWORK_CASES`; or the one seed `ANY_NETWORK_SEED`, whose network is then made smaller as
-/// long as it fails.
+/// Seeds 0 to 399, or up to `ANY_NETWORK_CASES`; or the one seed `ANY_NETWORK_SEED`, whose network is then shrunk while
+/// it still fails.
 #[test]
 fn every_file_arrives_whole_or_its_connection_ends() {
     let one = environment_number("ANY_NETWORK_SEED");

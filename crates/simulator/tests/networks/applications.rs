@@ -1,4 +1,4 @@
-//! Requests, constant rates and flows, against what can be worked out by hand or by queueing theory.
+//! Requests, constant rates and flows, compared with values calculated by hand or from queueing theory.
 
 use crate::common::*;
 use network::loss;
@@ -25,11 +25,11 @@ fn transfers(outcome: &Outcome) -> &Transfers {
 
 #[test]
 fn a_request_takes_its_handshake_and_one_round() {
-    // 10 Mbit/s, 10 ms. As in physics.rs the server sends at 30 137.6 µs: five segments of 1448 bytes (1500 on the
+    // 10 Mbit/s, 10 ms. As in physics.rs, the server sends at 30 137.6 µs: five segments of 1448 bytes (1500 on the
     // wire, 1200 µs each) and one of 760 (812, 649.6 µs), all in the initial window. The last byte arrives at
-    //   30 137.6 + 5 · 1200 + 649.6 + 10 000 = 46 787.2 µs,
-    // with it the FIN. The next connection is opened there; its SYN finds the ACK of both and the client's FIN before it,
-    // 52 bytes each at the most.
+    // 30 137.6 + 5 · 1200 + 649.6 + 10 000 = 46 787.2 µs,
+    // together with the FIN. The next connection is opened then. Its SYN waits for the ACK of both and for the client's
+    // FIN, at most 52 bytes each.
     let outcome = run(&over(link("a", 10 * MBIT, 10 * MS, Limit::Packets(100)), 10 * SECOND, requests(8000)));
     let transfers = transfers(&outcome);
     assert_eq!((transfers.start_s[0], transfers.size_bytes[0], transfers.completion_s[0]), (0.0, 8000, 0.046_787_2));
@@ -38,7 +38,7 @@ fn a_request_takes_its_handshake_and_one_round() {
         let late_us = (completion_s - 0.046_787_2) * 1e6;
         assert!((41.5..=83.3).contains(&late_us), "request {number}: {late_us} µs later");
     }
-    // One after another: 10 s hold 213 periods of about 46.9 ms.
+    // Requests follow one another: 10 s contain 213 periods of about 46.9 ms.
     assert_eq!((transfers.begun, transfers.completion_s.len()), (214, 213));
     let connection = &outcome.connections[0];
     assert!((213 * 8000..214 * 8000).contains(&connection.bytes_delivered), "{}", connection.bytes_delivered);
@@ -50,9 +50,10 @@ fn a_request_takes_its_handshake_and_one_round() {
 
 #[test]
 fn a_larger_request_takes_two_rounds() {
-    // 100 Mbit/s, 10 ms, 20 segments. SYN and SYN/ACK 4.8 µs, ACK 4.16 µs: the server sends at 30 013.76 µs. The first
-    // segment arrives 10 120 µs later, its ACK 10 004.16 µs after that, at 50 137.92 µs. Each ACK, 120 µs apart, lets two
-    // segments of 120 µs go: ten leave back to back, the last arrives at 50 137.92 + 10 · 120 + 10 000 µs.
+    // 100 Mbit/s, 10 ms, 20 segments. SYN and SYN/ACK take 4.8 µs, the ACK 4.16 µs: the server sends at 30 013.76 µs.
+    // The first segment arrives 10 120 µs later, its ACK 10 004.16 µs after that, at 50 137.92 µs. Each ACK, 120 µs
+    // apart, releases two segments of 120 µs: ten leave back to back, and the last arrives at 50 137.92 + 10 · 120 + 10
+    // 000 µs.
     let link = link("a", 100 * MBIT, 10 * MS, Limit::Packets(100));
     let outcome = run(&over(link, SECOND, requests(20 * 1448)));
     let first_s = transfers(&outcome).completion_s[0];
@@ -65,12 +66,12 @@ fn requests_stop_at_their_limit() {
     description.connections[0].application = Application::Requests { size_bytes: 8000, limit_ns: Some(SECOND) };
     description.connections[0].start_ns = [2 * SECOND, 2 * SECOND];
     let outcome = run(&description);
-    // 1 s holds 21 periods of about 46.9 ms; the one under way is cut off in its handshake.
+    // 1 s contains 21 periods of about 46.9 ms; the request in progress is cut off in its handshake.
     assert_eq!((transfers(&outcome).begun, transfers(&outcome).completion_s.len()), (22, 21));
     assert_eq!(outcome.connections[0].bytes_delivered, 21 * 8000);
     let completion_s = outcome.connections[0].completion_s.unwrap();
     assert!((0.95..=1.05).contains(&completion_s), "{completion_s}");
-    // Its own stop comes first when it is earlier.
+    // The application's own stop takes effect if it is earlier.
     description.connections[0].stop_ns = Some(5 * SECOND / 2);
     assert_eq!(transfers(&run(&description)).completion_s.len(), 10);
 }
@@ -91,7 +92,7 @@ fn requests_go_on_over_lossy_paths_and_leave_out_the_warm_up() {
     assert!(late.start_s.iter().all(|&start_s| start_s >= 10.0));
     assert_eq!(all.completion_s[all.completion_s.len() - late.completion_s.len()..], late.completion_s);
     assert_eq!(connection.subflows.iter().map(|row| row.path).collect::<Vec<_>>(), [0, 1]);
-    // As many objects as in the first half, and no more counted.
+    // The goodput counts the same objects as the list, and no more.
     let objects = late.completion_s.len() as f64;
     let goodput_bytes = connection.goodput_bps.unwrap() * 10.0 / 8.0 / 100_000.0;
     assert!((goodput_bytes - objects).abs() < 2.0, "{goodput_bytes} of {objects}");
@@ -103,7 +104,7 @@ fn requests_go_on_over_lossy_paths_and_leave_out_the_warm_up() {
         assert!((2.0..100.0).contains(&row.cwnd_mean_segments.unwrap()), "{row:?}");
     }
     let sum_bps: f64 = connection.subflows.iter().filter_map(|row| row.goodput_bps).sum();
-    // In order or arrived: what waits for a hole at the ends of the window makes the difference.
+    // In order or arrived: the data waiting for a hole at the ends of the window makes the difference.
     assert!((sum_bps / connection.goodput_bps.unwrap() - 1.0).abs() < 0.02, "{sum_bps}");
 }
 
@@ -125,8 +126,8 @@ fn samples_of_requests_add_up_to_the_whole() {
 
 #[test]
 fn a_rate_below_the_capacity_is_delivered_exactly() {
-    // 1448 bytes at 4 Mbit/s: a step every 2896 µs. The server has the client's ACK at 30 137.6 µs; a segment takes
-    // 11 200 µs. Until 10 s those arrive that left by 9 988 800 µs: 1 + ⌊(9 988 800 − 30 137.6)/2896⌋ = 3439.
+    // 1448 bytes at 4 Mbit/s: one step every 2896 µs. The server receives the client's ACK at 30 137.6 µs; a segment
+    // takes 11 200 µs. Segments sent by 9 988 800 µs arrive before 10 s: 1 + ⌊(9 988 800 − 30 137.6)/2896⌋ = 3439.
     let rate = Application::Rate { rate_bps: 4 * MBIT };
     let mut description = over(link("a", 10 * MBIT, 10 * MS, Limit::Packets(100)), 10 * SECOND, rate);
     let outcome = run(&description);
@@ -134,10 +135,10 @@ fn a_rate_below_the_capacity_is_delivered_exactly() {
     assert_eq!(connection.bytes_delivered, 3439 * 1448);
     assert_eq!(connection.subflows[0].segments_sent, 3439 + 4, "four are on the way");
     assert_eq!((outcome.links[0].queue_max_packets, outcome.links[0].drops), (1, 0));
-    // A packet of 1500 bytes in 2896 µs.
+    // A packet of 1500 bytes every 2896 µs.
     assert!((outcome.links[0].utilization - 1200.0 / 2896.0).abs() < 0.002, "{}", outcome.links[0].utilization);
 
-    // Over a second that is a multiple of the step, the goodput is the rate: 2896 µs · 125 000 = 362 s.
+    // Over a period that is a multiple of the step, the goodput is the rate: 2896 µs · 125 000 = 362 s.
     description.warmup_ns = SECOND;
     description.duration_ns = SECOND + 1000 * 2_896_000;
     assert_eq!(run(&description).connections[0].goodput_bps, Some(4e6));
@@ -151,11 +152,11 @@ fn a_rate_ends_at_its_stop_with_all_that_was_offered() {
         description.connections[0].direction = direction;
         description.connections[0].stop_ns = Some(2 * SECOND);
         let connection = &run(&description).connections[0];
-        // The ends stand at 20 096 µs (client) and 30 137.6 µs (server); a step is offered every 11 584 bits.
+        // The ends are established at 20 096 µs (client) and 30 137.6 µs (server); a step is offered every 11 584 bits.
         let established_s = if direction == Way::Up { 0.020_096 } else { 0.030_137_6 };
         let steps = 1 + ((2.0 - established_s) * rate_bps as f64 / 11_584.0) as u64;
         assert_eq!(connection.bytes_delivered, steps * 1448);
-        // At twice the capacity, what was offered in 2 s takes nearly 4 s more of it than there is.
+        // At twice the capacity, data offered in 2 s takes nearly 4 s to deliver.
         let completion_s = connection.completion_s.unwrap();
         let expected_s = if rate_bps == 4 * MBIT { 2.0..2.02 } else { 4.0..4.5 };
         assert!(expected_s.contains(&completion_s), "{completion_s}");
@@ -176,8 +177,9 @@ fn a_rate_over_two_paths_is_delivered() {
 
 #[test]
 fn flows_load_a_link_as_much_as_they_are() {
-    // Poisson arrivals, 20 a second, of 25 000 bytes in the mean: 4 Mbit/s offered to 10. Over 300 s 6000 flows come,
-    // standard deviation √6000 = 77.5; their sizes exponential: the sum deviates by 25 000 · √(2 · 6000) bytes, 1.8 %.
+    // Poisson arrivals, 20 per second, with a mean of 25 000 bytes: 4 Mbit/s are offered to 10. In 300 s, 6000 flows
+    // arrive, standard deviation √6000 = 77.5. Their sizes are exponential: the sum deviates by 25 000 · √(2 · 6000)
+    // bytes, 1.8 %.
     let content = flows(Size::Exponential { mean_bytes: 25_000 }, 20.0);
     let mut description = over(link("a", 10 * MBIT, 10 * MS, Limit::Packets(200)), 300 * SECOND, content);
     description.through_wire = false;
@@ -186,17 +188,17 @@ fn flows_load_a_link_as_much_as_they_are() {
     assert!((transfers.begun as f64 - 6000.0).abs() < 3.0 * 77.5, "{}", transfers.begun);
     let goodput_bps = connection.goodput_bps.unwrap();
     assert!((goodput_bps / 4e6 - 1.0).abs() < 3.0 * 0.018, "{goodput_bps}");
-    // Those that came are there, but for the few under way.
+    // All flows that began are complete, except for the few in progress.
     let complete: u64 = transfers.size_bytes.iter().sum();
     let missing = transfers.begun as usize - transfers.completion_s.len();
     assert!(missing < 10, "{missing} of {} are under way", transfers.begun);
     assert!(connection.bytes_delivered >= complete && connection.bytes_delivered < complete + 500_000);
-    // No flow is faster than its handshake, its serialisation and one way: 30 ms and 1.2 µs for 1.448 bytes.
+    // No flow is faster than its handshake, its serialisation and one way: 40 ms and 0.8 µs per byte.
     for (&size_bytes, &completion_s) in transfers.size_bytes.iter().zip(&transfers.completion_s) {
         let least_s = 0.04 + size_bytes as f64 * 0.8e-6;
         assert!(completion_s > least_s, "{size_bytes} bytes in {completion_s} s");
     }
-    // The link carries what was offered, with headers: 1500 bytes for 1448, and the smaller last segments.
+    // The link carries the offered load with headers: 1500 bytes for 1448, and the smaller last segments.
     let load = outcome.links[0].utilization / (goodput_bps / 10e6);
     assert!((1500.0 / 1448.0..1.06).contains(&load), "{load}");
 }

@@ -1,11 +1,11 @@
-//! Files arrive whole, in order, once, whatever the network does. The receiving application checks every byte's place,
-//! and every segment goes through the codec.
+//! Files arrive completely, in order and once, whatever the network does. The receiving application checks the offset
+//! of every byte, and every segment goes through the codec.
 
 use crate::common::*;
 use network::{loss, queue};
 use scenario::description::{Application, Change, Description, Limit, LossConfig, Protocol, QueueConfig, Way};
 
-/// 5 % both ways.
+/// 5 % in both directions.
 const BERNOULLI: LossConfig = LossConfig::Bernoulli(loss::Bernoulli { probability: 0.05 });
 /// Bursts of 3 packets on average, half of them lost, 5 % of the time.
 const GILBERT_ELLIOTT: LossConfig = LossConfig::GilbertElliott(loss::GilbertElliott {
@@ -23,7 +23,7 @@ fn two_paths(loss: LossConfig) -> Description {
     with_links(description(300 * SECOND), links)
 }
 
-/// The file of each connection arrived whole; answers when the last one had.
+/// Checks that the file of each connection arrived completely. Returns the completion time of the last.
 fn all_complete(description: &Description) -> f64 {
     let outcome = run(description);
     let mut latest_s = 0_f64;
@@ -88,7 +88,7 @@ fn over_a_link_that_dies_and_comes_back() {
     description.connections = vec![tcp("tcp", 0, file(5_000_000)), mptcp("mptcp", &[0, 1], file(5_000_000))];
     description.events = vec![event(2 * SECOND, 0, dead(true)), event(6 * SECOND, 0, dead(false))];
     let latest_s = all_complete(&description);
-    // 10 MB at 10 and 5 Mbit/s cannot take less than 80 Mbit / 15 Mbit/s.
+    // 10 MB at 10 and 5 Mbit/s take at least 80 Mbit / 15 Mbit/s.
     assert!(latest_s > 5.3, "{latest_s}");
 }
 
@@ -99,8 +99,8 @@ fn over_the_other_link_when_one_dies_for_good() {
         description.connections = vec![mptcp("mptcp", &[0, 1], file(5_000_000))];
         description.events = vec![event(2 * SECOND, dying, dead(true))];
         let completion_s = all_complete(&description);
-        // What is left after 2 s at most 3.75 MB earlier: at least 1.25 MB over the other link alone, and within a
-        // minute of timeouts.
+        // At most 3.75 MB arrive in the first 2 s, so at least 1.25 MB use the other link alone, and within a minute of
+        // timeouts.
         assert!((3.0..60.0).contains(&completion_s), "link {dying} died: {completion_s}");
     }
 }
@@ -143,8 +143,9 @@ fn files_of_no_and_of_one_byte() {
     all_complete(&description);
 }
 
-/// Joins from 63 addresses fail, and give the ids back. One of the addresses goes, so that at the next attempt the others take ids
-/// that were another's; then their link works, and the file comes by them.
+/// Joins from 63 addresses fail and free their identifiers. One of the addresses is removed, so that at the next
+/// attempt the others take identifiers that belonged to another address. Then their link works, and the file arrives
+/// over them.
 #[test]
 fn ids_of_failed_joins_serve_other_addresses() {
     let late = |name| link(name, MBIT, 5 * MS, Limit::Packets(50));

@@ -1,11 +1,11 @@
-//! Same description, same outcome, to the last bit; what takes no part changes nothing.
+//! The same description gives the same outcome, to the last bit; components without traffic change nothing.
 
 use crate::common::*;
 use network::loss;
 use scenario::description::{Application, Description, Limit, LossConfig};
 use scenario::outcome::Outcome;
 
-/// Two lossy paths, a coupled connection beside others, starts drawn at random, a link that changes, samples.
+/// Two lossy paths, a coupled connection beside others, random start times, a changing link, samples.
 fn busy() -> Description {
     let loss = LossConfig::Bernoulli(loss::Bernoulli { probability: 0.01 });
     let links = vec![
@@ -23,7 +23,7 @@ fn busy() -> Description {
     description
 }
 
-/// Every bit of it: shortest round-trip decimals, NaN included, which equals nothing.
+/// All values of an outcome: shortest round-trip decimals, including NaN, which does not compare equal.
 fn text(outcome: &Outcome) -> String {
     format!("{outcome:?}")
 }
@@ -67,7 +67,7 @@ fn the_way_through_the_codec_changes_nothing() {
 fn an_unused_link_changes_nothing_but_its_own_row() {
     let plain = busy();
     let mut more = plain.clone();
-    // In front, so that every index moves; with changes of its own.
+    // In front, so that every index shifts; with changes of its own.
     more.links.insert(
         0,
         lossy(link("idle", MBIT, MS, Limit::Packets(10)), LossConfig::Bernoulli(loss::Bernoulli { probability: 0.5 })),
@@ -110,7 +110,7 @@ fn an_unused_link_changes_nothing_but_its_own_row() {
     assert_eq!(plain.link_samples.time_s.len(), 4 * 100);
 }
 
-/// With so many links the main loop looks ahead; that is for speed alone.
+/// With this many links the main loop prefetches, which must affect the speed only.
 #[test]
 fn looking_ahead_in_a_large_network_changes_nothing() {
     let small = run(&busy());

@@ -1,5 +1,5 @@
-//! Efficiency as a law: what loses nothing costs next to nothing. Each box, option and kind of loss is held against the
-//! run without it, in goodput, timeouts, and retransmissions for each loss.
+//! Efficiency as a law: what loses nothing costs next to nothing. Each middlebox, option and kind of loss is compared
+//! with the run without it, in goodput, timeouts, and retransmissions per loss.
 
 use crate::common::*;
 use network::{loss, middlebox};
@@ -7,13 +7,13 @@ use scenario::description::{
     Application, Connection, Description, Limit, LossConfig, LossDetection, MiddleboxConfig, TcpOptions,
 };
 
-/// What a TCP download over 20 Mbit/s and 20 ms of RTT comes to in a minute.
+/// Results of one minute of a TCP download over 20 Mbit/s with an RTT of 20 ms.
 #[derive(Debug)]
 struct Found {
     goodput_bps: f64,
     timeouts: u64,
     retransmissions: u64,
-    /// Data segments that the link lost.
+    /// Data segments lost by the link.
     lost: f64,
 }
 
@@ -37,12 +37,12 @@ fn found(network: &Description) -> Found {
     }
 }
 
-/// As many packets of a segment of 1448 bytes as a box that cuts at `max_bytes` makes of it.
+/// Number of packets that a middlebox which splits at `max_bytes` makes of a segment of 1448 bytes.
 fn parts(max_bytes: u16) -> i32 {
     i32::from(1448_u16.div_ceil(max_bytes))
 }
 
-/// Probability that a segment loses one of its parts.
+/// Probability that a segment loses at least one of its parts.
 fn of_segment(probability: f64, max_bytes: u16) -> f64 {
     1.0 - (1.0 - probability).powi(parts(max_bytes))
 }
@@ -53,8 +53,9 @@ fn detecting(loss_detection: LossDetection) -> TcpOptions {
     TcpOptions { loss_detection, ..TcpOptions::default() }
 }
 
-/// The receiver acknowledges the parts selectively one by one, so blocks end within segments (issue 14, finding 1). A link
-/// that loses one packet in 200 loses of each segment one part or more with the probability of the run it is held against.
+/// The receiver acknowledges the parts selectively one by one, so blocks end within segments (issue 14, finding 1). A
+/// link that loses one packet in 200 loses at least one part of a segment with the loss probability of the run
+/// compared.
 #[test]
 fn a_box_that_splits_costs_what_its_packets_lose() {
     for loss_detection in SACKS {
@@ -65,12 +66,13 @@ fn a_box_that_splits_costs_what_its_packets_lose() {
             let probability = of_segment(0.005, max_bytes);
             let whole = found(&scenario(&[], &LossConfig::Bernoulli(loss::Bernoulli { probability }), tcp));
             assert!((0.85..1.2).contains(&(boxed.goodput_bps / whole.goodput_bps)), "{boxed:?} {whole:?}");
-            // RACK needs no timeout; counting does where a retransmission is lost too, one in 200 a part.
+            // RACK needs no timeout. Duplicate ACK counting needs one if a retransmission is lost too, with probability
+            // 1/200 per part.
             let allowed = if loss_detection == LossDetection::RackTlp { 0 } else { 4 };
             assert!(boxed.timeouts <= allowed, "{loss_detection:?} {max_bytes}: {boxed:?}");
             assert!(boxed.retransmissions as f64 <= 1.05 * boxed.lost, "{loss_detection:?} {max_bytes}: {boxed:?}");
         }
-        // Without loss but in the queue: what the headers of the parts take, and a queue that holds fewer bytes.
+        // Without loss except in the queue: the cost is the headers of the parts, and a queue that holds fewer bytes.
         let whole = found(&scenario(&[], &LossConfig::None, detecting(loss_detection)));
         for max_bytes in [1447, 700] {
             let split = [MiddleboxConfig::Splitting(middlebox::splitting::Config { max_bytes })];
@@ -82,8 +84,9 @@ fn a_box_that_splits_costs_what_its_packets_lose() {
     }
 }
 
-/// Without SACK each part of a segment that was sent again in vain makes a duplicate acknowledgment, and three of them must
-/// start no recovery (RFC 6582 §3.2, `recover`; issue 14, findings 16 and 20): else what is sent again in vain calls for more.
+/// Without SACK, each part of a segment that was retransmitted needlessly causes a duplicate ACK. Three of them must
+/// not start a recovery (RFC 6582 §3.2, `recover`; issue 14, findings 16 and 20): needless retransmissions would cause
+/// more of them.
 #[test]
 fn a_box_that_splits_starts_no_storm_without_sack() {
     let tcp = detecting(LossDetection::Newreno);
@@ -97,7 +100,7 @@ fn a_box_that_splits_starts_no_storm_without_sack() {
     }
 }
 
-/// For each kind of loss what is sent again is what was lost, and little more without SACK.
+/// For each kind of loss, the retransmissions equal the losses, with slightly more without SACK.
 #[test]
 fn retransmissions_are_losses() {
     let bursts = LossConfig::GilbertElliott(loss::GilbertElliott {
@@ -121,7 +124,7 @@ fn retransmissions_are_losses() {
     }
 }
 
-/// Boxes that lose nothing and change no content cost nothing at all.
+/// Middleboxes that lose nothing and change no content cost nothing.
 #[test]
 fn boxes_that_only_rename_cost_nothing() {
     for loss in [LossConfig::None, LossConfig::Bernoulli(loss::Bernoulli { probability: 0.01 })] {

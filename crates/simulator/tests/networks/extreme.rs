@@ -1,5 +1,5 @@
-//! Property: no legal scenario panics, and each gives the same packets and the same outcome twice. Every number is drawn from
-//! its whole range, with the ends of the ranges, alone and in pairs, far more often than chance would have them.
+//! Property: no legal scenario panics, and two runs of it give the same packets and the same outcome. Every number is
+//! drawn from its whole range, with the ends of the ranges, alone and in pairs, far more often than by chance.
 
 mod draw;
 mod network;
@@ -14,10 +14,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-/// How long a network may take. They take less than a second: this is for one that never ends.
+/// Time limit per network. Networks take less than a second: this detects one that never ends.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Hashes every packet at the hosts, with its time.
+/// Hashes every packet at the hosts with its time.
 struct Hashed(Arc<Mutex<Sha256>>);
 
 impl Tap for Hashed {
@@ -32,7 +32,7 @@ impl Tap for Hashed {
     }
 }
 
-/// A run of at most some 65,536 events: the hash of its packets, and its outcome or why there is none.
+/// A run of at most some 65,536 events: the hash of its packets, and its outcome or the error.
 fn run(description: &Description) -> (String, Result<Outcome, SimulateError>) {
     let hash = Arc::new(Mutex::new(Sha256::new()));
     let outcome = simulator::simulate_tapped(description, &mut |_| false, Box::new(Hashed(Arc::clone(&hash))));
@@ -40,7 +40,7 @@ fn run(description: &Description) -> (String, Result<Outcome, SimulateError>) {
     (format!("{packets:x}"), outcome)
 }
 
-/// A number that is none, or infinite. Samples say NaN where there is no value.
+/// A NaN or an infinite number in the outcome. Samples use NaN if there is no value.
 fn unfit(outcome: &Outcome) -> Option<String> {
     let said = format!("{:?} {:?}", outcome.connections, outcome.links);
     let word = said.split(|c: char| !c.is_alphanumeric()).find(|word| ["NaN", "inf"].contains(word))?;
@@ -48,12 +48,12 @@ fn unfit(outcome: &Outcome) -> Option<String> {
     Some(format!("{word} in its outcome: {}", &said[place.saturating_sub(40)..place + 4]))
 }
 
-/// What is wrong with the network of a seed, and the keys of it that are at an end of their range.
+/// What is wrong with the network of a seed, and its keys at an end of their range.
 fn of_seed(seed: u64) -> (Option<String>, BTreeSet<End>) {
     let (mut network, Draw { ends, .. }) = network::of_seed(seed);
     let (mut packets, mut outcome) = run(&network);
     if let Err(SimulateError::Stopped { at_ns }) = outcome {
-        // An outcome is had from a run that ends by itself.
+        // Only a run that ends by itself has an outcome.
         network.duration_ns = (at_ns / 4).max(1);
         network.warmup_ns = network.warmup_ns.min(network.duration_ns - 1);
         (packets, outcome) = run(&network);
@@ -64,7 +64,7 @@ fn of_seed(seed: u64) -> (Option<String>, BTreeSet<End>) {
         _ if !equal => Some("two runs differ".to_owned()),
         Ok(outcome) => unfit(&outcome),
         Err(SimulateError::Stopped { .. } | SimulateError::TooMany { .. }) => None,
-        // Boxes that change the content are believed where there are no checksums.
+        // Without checksums, changed content is accepted.
         Err(SimulateError::Corrupt { .. }) if changes_content(&network) => None,
         Err(error) => Some(error.to_string()),
     };
@@ -76,11 +76,11 @@ fn changes_content(network: &Description) -> bool {
     network.links.iter().flat_map(|link| &link.middleboxes).any(|each| matches!(each, PayloadRewriting(_)))
 }
 
-/// As [`of_seed`]; a panic, and a run without an end, are faults.
+/// As [`of_seed`]. A panic or an endless run is a fault.
 fn judged(seed: u64) -> (Option<String>, BTreeSet<End>) {
     let (said, heard) = mpsc::channel();
     let worker = std::thread::spawn(move || {
-        // Whoever has lost patience does not hear it.
+        // The receiver is gone if it ran out of patience.
         let _ = said.send(of_seed(seed));
     });
     match heard.recv_timeout(PATIENCE) {
@@ -95,7 +95,8 @@ fn judged(seed: u64) -> (Option<String>, BTreeSet<End>) {
     }
 }
 
-/// Seeds 0 to 299, or up to `EXTREME_CASES` (`make soak-extreme`: 20,000); or the one seed `EXTREME_SEED`, which it prints.
+/// Seeds 0 to 299, or up to `EXTREME_CASES` (`make soak-extreme`: 20,000); or the one seed `EXTREME_SEED`, whose
+/// network is printed.
 #[test]
 fn no_legal_network_panics_and_two_runs_are_equal() {
     let one = environment_number("EXTREME_SEED");

@@ -1,4 +1,4 @@
-//! Whole networks, simulated. One program: what each would compile anew is compiled once.
+//! Simulations of whole networks. They are one test program, so that common code is compiled once.
 #![allow(missing_docs)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! What is reported is what happened: samples, warm-up, starts and stops, link rows.
+//! The reports match what happened: samples, warm-up, starts and stops, link rows.
 
 use crate::common::*;
 use network::loss;
@@ -33,7 +33,7 @@ fn samples_add_up_to_the_whole() {
 
 #[test]
 fn the_warm_up_is_left_out() {
-    // Half the capacity during the warm-up, then all of it; the row of the link knows only the second half.
+    // Half the capacity during the warm-up, then all of it; the link's row covers only the second half.
     let mut description = with_links(description(40 * SECOND), vec![bdp_link("a", 10 * MBIT, 10 * MS)]);
     description.links[0].down.rate_bps = 5 * MBIT;
     let unchanged = network::Change::default();
@@ -65,7 +65,7 @@ fn a_dead_link_has_no_capacity() {
 
 #[test]
 fn what_waited_when_the_warm_up_ended_can_still_be_lost() {
-    // Ten flows keep the queue full; the link dies right after the warm-up, with it all of them.
+    // Ten flows keep the queue full. The link dies right after the warm-up and loses all queued packets.
     let mut description = with_links(description(6 * SECOND), vec![link("a", 10 * MBIT, 10 * MS, Limit::Packets(40))]);
     description.connections = vec![tcp("t", 0, Application::Bulk)];
     description.connections[0].count = 10;
@@ -89,7 +89,7 @@ fn random_loss_is_found_again() {
     description.connections = vec![tcp("t", 0, Application::Bulk)];
     let outcome = run(&description);
     let (subflow, link) = (&outcome.connections[0].subflows[0], &outcome.links[0]);
-    // n packets: standard deviation sqrt(0.02 × 0.98 / n); five of them.
+    // n packets: the standard deviation is sqrt(0.02 × 0.98 / n); the bound is five of them.
     let within = 5.0 * (0.02 * 0.98 / subflow.segments_sent as f64).sqrt();
     for rate in [subflow.loss_rate.unwrap(), link.loss_rate.unwrap()] {
         assert!((rate - 0.02).abs() < within, "{rate} ± {within}");
@@ -112,7 +112,7 @@ fn bulk_stops_when_told_and_closes_in_order() {
         let outcome = run(&description);
         let mut total_bps = 0.0;
         for connection in &outcome.connections {
-            // What had been sent by then still arrives: within two full queues.
+            // Data sent before the stop still arrives, within the time of two full queues.
             let completion_s = connection.completion_s.expect("it stopped");
             assert!((4.9..6.0).contains(&completion_s), "{completion_s}");
             let goodput_bps = connection.goodput_bps.unwrap();
@@ -129,13 +129,13 @@ fn what_never_began_has_no_goodput() {
     description.connections =
         vec![tcp("late", 0, file(10)), tcp("early", 0, file(10)), tcp("stopped", 0, Application::Bulk)];
     description.connections[0].start_ns = [2 * SECOND; 2];
-    // Stopped before the handshake is over: an empty stream.
+    // Stopped during the handshake: an empty stream.
     description.connections[2].stop_ns = Some(MS);
     description.warmup_ns = SECOND / 2;
     let outcome = run(&description);
     let [late, early, stopped] = &outcome.connections[..] else { panic!("three connections") };
     assert_eq!((late.goodput_bps, late.bytes_delivered, late.subflows.len()), (None, 0, 0));
-    // Complete before the measurement began.
+    // Completed before the measurement began.
     assert_eq!((early.goodput_bps, early.bytes_delivered), (None, 10));
     assert!(early.completion_s.is_some());
     assert_eq!(stopped.bytes_delivered, 0);

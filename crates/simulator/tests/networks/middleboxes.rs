@@ -1,5 +1,5 @@
-//! Middleboxes on links: what RFC 8684 §3.7 and "How hard can it be?" (Raiciu 2012) say becomes of Multipath TCP behind
-//! each, with every byte's place checked by the applications and every segment encoded and decoded.
+//! Middleboxes on links: checks what RFC 8684 §3.7 and "How hard can it be?" (Raiciu 2012) say about Multipath TCP
+//! behind each. Applications check the offset of every byte, and every segment is encoded and decoded.
 
 use crate::common::*;
 use network::middlebox::Stripped;
@@ -33,7 +33,7 @@ fn whole(description: &Description) -> Outcome {
     outcome
 }
 
-/// Runs over one path and over two, each way; answers (fell back, share of the second path).
+/// Runs over one path and over two, in each direction. Returns (fell back, share of the second path).
 fn all(boxes: &[MiddleboxConfig], links: usize) -> Vec<(bool, f64)> {
     let mut found = Vec::new();
     for paths in [&[0][..], &[0, 1]] {
@@ -47,7 +47,7 @@ fn all(boxes: &[MiddleboxConfig], links: usize) -> Vec<(bool, f64)> {
     found
 }
 
-/// Neither falls back, and the second path carries its part.
+/// Neither falls back, and the second path carries a share of the data.
 fn assert_unharmed(found: &[(bool, f64)]) {
     assert!(found.iter().all(|&(fallback, _)| !fallback), "{found:?}");
     assert!(found[2..].iter().all(|&(_, second)| second > 0.1), "{found:?}");
@@ -98,7 +98,7 @@ fn options_stripped_after_the_handshake_make_it_fall_back_or_close_the_subflow()
     for on in [Stripped::NotSyn, Stripped::Data] {
         let found = all(&[MiddleboxConfig::Strip(middlebox::Strip { on, way: None })], 2);
         assert!(found[..2].iter().all(|&(fallback, _)| fallback), "{on:?} {found:?}");
-        // Where the other path is whole, the data goes there.
+        // If the other path is unaffected, the data uses it.
         for direction in [Way::Down, Way::Up] {
             let connection = Connection { direction, ..download(&[1, 0]) };
             let connection =
@@ -131,12 +131,12 @@ fn changed_content_is_found_by_the_checksum() {
                 at_byte: 50_000,
                 growth_bytes,
             })];
-            // On one of two subflows: it is closed and the data goes by the other.
+            // On one of two subflows: the subflow is closed and the data uses the other one.
             let connection = Connection { direction: way, ..download(&[1, 0]) };
             let outcome = whole(&boxed(&boxes, 1, connection));
             assert!(!outcome.connections[0].fallback);
             assert!(outcome.connections[0].subflows[0].share.unwrap() > 0.8);
-            // On the only one: back to TCP, which does not mind. The rewriter's bytes are delivered.
+            // On the only subflow: fallback to TCP, which does not notice. The rewritten bytes are delivered.
             let connection = Connection { direction: way, ..download(&[0]) };
             let outcome = run(&boxed(&boxes, 1, connection));
             let delivered = SIZE_BYTES.wrapping_add_signed(i64::from(growth_bytes));
@@ -163,8 +163,8 @@ fn tcp_delivers_what_a_rewriter_made_of_it() {
     }
 }
 
-/// Path 0 is an access link with the proxy and a core behind it. Its acknowledgments carry no DATA_ACK, so data that is
-/// acknowledged by one shows a path that is not for MPTCP (RFC 8684 §3.7).
+/// Path 0 is an access link with the proxy, followed by a core link. The proxy's acknowledgments carry no DATA_ACK, so
+/// data acknowledged by one shows that the path does not support MPTCP (RFC 8684 §3.7).
 #[test]
 fn a_proxy_that_acknowledges_makes_the_only_subflow_fall_back_and_closes_another() {
     for direction in [Way::Down, Way::Up] {
@@ -177,14 +177,14 @@ fn a_proxy_that_acknowledges_makes_the_only_subflow_fall_back_and_closes_another
             description.links.push(link("core", 100 * MBIT, 5 * MS, Limit::Packets(100)));
             description.paths[0].links.push(2);
             if paths == [1, 0] {
-                // What it acknowledged and is lost behind it: sent again on the level of data, by the other path.
+                // Data acknowledged by the proxy and lost after it is reinjected on the other path.
                 let lossy = scenario::description::LossConfig::Bernoulli(loss::Bernoulli { probability: 0.05 });
                 match direction {
                     Way::Down => description.links[0].down.loss = lossy,
                     Way::Up => description.links[2].up.loss = lossy,
                 }
             } else {
-                // TCP over a proxy that keeps nothing bears no loss behind it.
+                // TCP over a proxy that keeps no data cannot recover from losses after the proxy.
                 description.links[0].down.queue =
                     QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(10_000) });
                 description.links[2].up.queue =
@@ -209,7 +209,7 @@ fn a_reset_closes_the_subflow_and_not_the_connection() {
             assert!(!outcome.connections[0].fallback);
         }
     }
-    // TCP has nothing else.
+    // TCP has no other acknowledgments.
     let outcome = run(&boxed(&boxes, 1, tcp("t", 0, file(SIZE_BYTES))));
     assert!(outcome.connections[0].completion_s.is_none() && outcome.connections[0].bytes_delivered <= 100_000);
 }
@@ -232,7 +232,7 @@ fn many_short_connections_through_all_boxes_leave_nothing_behind() {
     assert!(transfers.size_bytes.iter().all(|&size_bytes| size_bytes == 20_000));
 }
 
-/// Loss found in each of the three ways, over a lossy link: whole, and without SACK slower than with it.
+/// The three kinds of loss detection over a lossy link: the file arrives, and without SACK more slowly than with it.
 #[test]
 fn options_of_tcp_reach_the_transport() {
     let goodput = |change: &dyn Fn(&mut scenario::description::TcpOptions)| {

@@ -1,9 +1,9 @@
-//! A run against what can be worked out by hand: times, capacities, shares.
+//! Runs compared with values calculated by hand: times, capacities, shares.
 
 use crate::common::*;
 use scenario::description::{Application, Limit, Way};
 
-/// 1500 bytes carry 1448: 20 of IPv4, 20 of TCP, 12 of timestamps.
+/// 1500 bytes carry 1448 of payload: 20 are IPv4, 20 TCP, 12 timestamps.
 const TCP_PAYLOAD: f64 = 1448.0 / 1500.0;
 
 #[test]
@@ -15,7 +15,7 @@ fn the_times_of_a_small_file_are_exact() {
     //   arrives  20 096 + 10 041.6    = 30 137.6 µs; data, 1052 bytes
     //   arrives  30 137.6 + 10 841.6  = 40 979.2 µs; ACK, 52 bytes
     //   arrives  40 979.2 + 10 041.6  = 51 020.8 µs
-    // The run ends 29 µs after that, before a FIN behind the data (52 bytes, 41.6 µs) can be acknowledged: two samples.
+    // The run ends 29 µs later, before the FIN after the data (52 bytes, 41.6 µs) can be acknowledged: two samples.
     let mut description = with_links(description(51_050_000), vec![link("a", 10 * MBIT, 10 * MS, Limit::Packets(100))]);
     description.connections = vec![tcp("t", 0, file(1000))];
     let outcome = run(&description);
@@ -31,7 +31,7 @@ fn the_times_of_a_small_file_are_exact() {
 
 #[test]
 fn a_second_segment_waits_for_the_first() {
-    // As above up to the data; then two segments of 1448 bytes, 1200 µs each.
+    // As above up to the data, then two segments of 1448 bytes, 1200 µs each.
     //   sent both         30 137.6 µs
     //   arrive            30 137.6 + 1200 + 10 000 = 41 337.6 and 42 537.6 µs; each is acknowledged at once
     //   ACKs arrive       51 379.2 and 52 579.2 µs: samples of 21 241.6 and 22 441.6 µs, 1200 of it in the queue
@@ -55,7 +55,7 @@ fn an_upload_takes_one_exchange_less() {
 
 #[test]
 fn a_timer_fires_at_its_time() {
-    // The SYN at 0 finds the link dead. RFC 6298 §2.1: the next leaves at 1 s, and the first example follows.
+    // The SYN at 0 finds the link down. RFC 6298 §2.1: the next leaves at 1 s, and the first example follows.
     let mut description = with_links(description(2 * SECOND), vec![link("a", 10 * MBIT, 10 * MS, Limit::Packets(100))]);
     description.connections = vec![tcp("t", 0, file(1000))];
     description.events = vec![event(0, 0, dead(true)), event(SECOND / 2, 0, dead(false))];
@@ -64,12 +64,12 @@ fn a_timer_fires_at_its_time() {
 
 #[test]
 fn every_path_of_a_description_is_used() {
-    // Queues of ten bandwidth-delay products: LIA with twelve subflows grows each window by a twelfth of Reno's.
+    // Queues of ten bandwidth-delay products: LIA with twelve subflows increases each window by a twelfth of Reno's.
     let links = (0..12).map(|n| link(&format!("l{n}"), 2 * MBIT, 10 * MS, Limit::Bytes(50_000))).collect();
     let mut description = with_links(description(10 * SECOND), links);
     description.warmup_ns = 2 * SECOND;
     description.connections = vec![mptcp("m", &(0..12).collect::<Vec<_>>(), Application::Bulk)];
-    // The window that a buffer grows to by itself depends on how far slow start comes: here it is to limit nothing.
+    // Auto-tuned buffers depend on how far slow start gets; this fixed buffer is never the limit.
     description.connections[0].receive_buffer_bytes = Some(4 << 20);
     let outcome = run(&description);
     assert_eq!(outcome.connections[0].subflows.iter().map(|s| s.path).collect::<Vec<_>>(), (0..12).collect::<Vec<_>>());
@@ -81,7 +81,7 @@ fn every_path_of_a_description_is_used() {
 
 #[test]
 fn two_links_in_a_row_add_their_times() {
-    // The data of the first test over a second link of 5 Mbit/s and 3 ms: each packet is serialised twice.
+    // The data of the first test over an additional link of 5 Mbit/s and 3 ms: each packet is serialised twice.
     //   SYN 48 + 96, SYN/ACK 96 + 48, ACK 41.6 + 83.2, data 1683.2 + 841.6 µs, and 13 ms four times.
     let links =
         vec![link("a", 10 * MBIT, 10 * MS, Limit::Packets(100)), link("b", 5 * MBIT, 3 * MS, Limit::Packets(100))];
@@ -122,7 +122,7 @@ fn mptcp_fills_two_clean_disjoint_links() {
     let connection = &outcome.connections[0];
     assert!(!connection.fallback);
     assert_eq!(connection.subflows.iter().map(|s| s.path).collect::<Vec<_>>(), [0, 1]);
-    // Of 1500 bytes 20 are IPv4's, 20 TCP's, 12 timestamps, 28 the DSS with a 64-bit DATA_ACK and mapping.
+    // Of 1500 bytes, 20 are IPv4, 20 TCP, 12 timestamps, 28 the DSS with a 64-bit DATA_ACK and mapping.
     let capacity_bps = 40e6 * 1420.0 / 1500.0;
     let goodput_bps = connection.goodput_bps.unwrap();
     assert!((0.97 * capacity_bps..=capacity_bps).contains(&goodput_bps), "{goodput_bps} of {capacity_bps}");
@@ -142,7 +142,7 @@ fn equal_flows_share_a_link() {
     let outcome = run(&description);
     let goodputs: Vec<f64> = outcome.connections.iter().map(|c| c.goodput_bps.unwrap()).collect();
     let sum: f64 = goodputs.iter().sum();
-    // Jain's index: (Σx)² / (n Σx²), 1 when all are equal.
+    // Jain's fairness index: (Σx)² / (n Σx²), 1 if all are equal.
     let jain = sum * sum / (4.0 * goodputs.iter().map(|x| x * x).sum::<f64>());
     assert!(jain > 0.9, "{jain}: {goodputs:?}");
     assert!((0.97..=1.0).contains(&(sum / (20e6 * TCP_PAYLOAD))), "{sum}");

@@ -1,4 +1,4 @@
-//! Algorithms from outside: made by closures for each end of each connection, with the connection's name.
+//! External algorithms, created by closures for each end of each connection with the connection's name.
 
 use std::sync::{Arc, Mutex};
 

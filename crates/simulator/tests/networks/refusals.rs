@@ -1,4 +1,4 @@
-//! What cannot be run is refused before anything runs, with its place and its reason.
+//! Descriptions that cannot be run are rejected before anything runs, with location and reason.
 
 use crate::common::*;
 use network::loss;
@@ -146,7 +146,7 @@ fn mptcp_takes_what_tcp_takes() {
     assert!(try_run(&description).is_ok());
 }
 
-/// 100,000 samples of a link that carries nothing: no event asks whether the run shall go on.
+/// 100,000 samples of an idle link: `watch` must be called although there are no events.
 #[test]
 fn a_run_in_which_nothing_happens_can_be_ended() {
     let mut idle = with_links(description(SECOND), vec![link("a", MBIT, MS, Limit::Packets(10))]);

@@ -1,4 +1,4 @@
-//! What a tap sees: every packet at both ends, as bytes, and the run does not know of it.
+//! A tap sees every packet at both ends as bytes, and does not affect the run.
 
 use crate::common::*;
 use network::{loss, middlebox};
@@ -50,11 +50,11 @@ fn a_tap_sees_every_packet_at_both_ends_and_changes_nothing() {
         if segment.payload.is_empty() {
             continue;
         }
-        // Only the server has data to send.
+        // Only the server sends data.
         assert_eq!(header.src, server);
         let counts = if interface.client { &mut received } else { &mut sent };
         counts[interface.path as usize] += 1;
-        // The server knows the client behind the NAT by another address.
+        // The server sees the client behind the NAT under another address.
         let outside = interface.path == 1 && !interface.client;
         assert_eq!(header.dst.to_string().starts_with("10."), !outside, "{header:?}");
     }

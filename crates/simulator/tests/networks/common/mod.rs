@@ -1,4 +1,4 @@
-//! Descriptions for tests, made by hand. Every one has `through_wire` on.
+//! Hand-written descriptions for tests. All have `through_wire` on.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use network::queue;
@@ -13,7 +13,7 @@ pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000 * MS;
 pub const MBIT: u64 = 1_000_000;
 
-/// Runs to the end.
+/// Runs a description to its end.
 pub fn run(description: &Description) -> Outcome {
     try_run(description).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -22,7 +22,7 @@ pub fn try_run(description: &Description) -> Result<Outcome, SimulateError> {
     simulator::simulate(description, &mut |_| true)
 }
 
-/// Seed 1, no warm-up, no samples, nothing in it yet.
+/// An empty network: seed 1, no warm-up, no samples.
 pub fn description(duration_ns: u64) -> Description {
     Description {
         duration_ns,
@@ -39,7 +39,7 @@ pub fn description(duration_ns: u64) -> Description {
     }
 }
 
-/// Both directions alike, drop-tail, no loss.
+/// A symmetric link with drop-tail queues and no loss.
 pub fn link(name: &str, rate_bps: u64, delay_ns: u64, limit: Limit) -> Link {
     let direction = Direction {
         rate_bps,
@@ -60,7 +60,7 @@ pub fn link(name: &str, rate_bps: u64, delay_ns: u64, limit: Limit) -> Link {
     }
 }
 
-/// As [`link`], with a queue of one bandwidth-delay product for this link alone: rate × 2 delay.
+/// As [`link`], with a queue of one bandwidth-delay product of this link alone: rate × 2 delay.
 pub fn bdp_link(name: &str, rate_bps: u64, delay_ns: u64) -> Link {
     link(name, rate_bps, delay_ns, Limit::Bytes(rate_bps / 8 * 2 * delay_ns / SECOND))
 }
@@ -72,7 +72,7 @@ pub fn lossy(mut link: Link, loss: LossConfig) -> Link {
     link
 }
 
-/// Adds links, each with a one-link path of its name.
+/// Adds links, each with a one-link path of the same name.
 pub fn with_links(mut description: Description, links: Vec<Link>) -> Description {
     for link in links {
         let number = description.links.len();
@@ -133,7 +133,7 @@ pub fn dead(dead: bool) -> network::Change {
     network::Change { dead: Some(dead), ..network::Change::default() }
 }
 
-/// A whole number from the environment.
+/// An integer from the environment.
 pub fn environment_number(name: &str) -> Option<u64> {
     #[allow(clippy::disallowed_methods)] // how many cases are run, not what they give
     let text = std::env::var(name).ok()?;

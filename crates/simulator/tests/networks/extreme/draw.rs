@@ -1,4 +1,4 @@
-//! Values from the whole legal range of a key, and which of them were at an end of it.
+//! Draws values from the whole legal range of a key, and records which were at an end of it.
 
 use algorithm::{About, Absent, Domain, Order, Parameter};
 use rand_core::{RngCore, SeedableRng};
@@ -6,12 +6,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// The least or the greatest value of a key.
+/// The smallest or the largest value of a key.
 pub type End = (String, &'static str);
 
 pub struct Draw {
     rng: Xoshiro256PlusPlus,
-    /// How many of the keys leave what is usual for their whole range.
+    /// Fraction of the keys drawn from their whole range and not from the usual one.
     wild: f64,
     /// Keys at an end of their range.
     pub ends: BTreeSet<End>,
@@ -28,7 +28,7 @@ impl Draw {
         self.fraction() < probability
     }
 
-    /// Whether a key leaves what is usual.
+    /// Whether a key is drawn from its whole range.
     pub fn is_wild(&mut self) -> bool {
         self.chance(self.wild)
     }
@@ -45,7 +45,7 @@ impl Draw {
         self.below(1 << 53) as f64 / (1_u64 << 53) as f64
     }
 
-    /// As likely with each number of bits.
+    /// Draws a number so that each bit length is equally likely.
     fn scaled(&mut self, [least, most]: [u64; 2]) -> u64 {
         let [low, high] = [least, most].map(|number| u64::from(u64::BITS - number.leading_zeros()));
         let bits = low + self.below(high - low + 1);
@@ -53,7 +53,7 @@ impl Draw {
         (top / 2 + 1 + self.below(top / 2 + 1)).clamp(least, most)
     }
 
-    /// Mostly within `usual`, else anywhere within `range`, its ends above all.
+    /// Draws mostly from `usual`, otherwise from anywhere in `range`, with a preference for its ends.
     pub fn whole(&mut self, key: &str, usual: [u64; 2], range: [u64; 2]) -> u64 {
         let [least, most] = range;
         if !self.is_wild() {
@@ -69,7 +69,7 @@ impl Draw {
         }
     }
 
-    /// As [`Draw::whole`] for a number; `above_least` excludes the least itself.
+    /// As [`Draw::whole`] for a float; `above_least` excludes the minimum itself.
     fn number(&mut self, key: &str, usual: f64, [least, most]: [f64; 2], above_least: bool) -> f64 {
         if !self.is_wild() {
             return usual;
@@ -93,7 +93,7 @@ impl Draw {
         self.chance(0.5)
     }
 
-    /// A value of a parameter as a description has it. `owner` is whose it is.
+    /// A value of a parameter as a description has it. `owner` is what the parameter belongs to.
     fn parameter(&mut self, owner: &str, parameter: &Parameter) -> Value {
         if parameter.absent != Absent::Never && self.flag() {
             return Value::Null;
@@ -116,14 +116,14 @@ impl Draw {
                 json!(i64::try_from(found).unwrap() + min)
             }
             Domain::Percentage { default } => json!(self.number(&key, default.unwrap_or(0.01), [0.0, 1.0], false)),
-            // 1,000 times a delay of an hour at 1 Tbit/s, in packets of 1,500 bytes.
+            // 1,000 times a delay of one hour at 1 Tbit/s, in packets of 1,500 bytes.
             Domain::Length => json!(self.number(&key, 20.0, [0.0, 6e14], false)),
             Domain::Limit { .. } => self.limit(),
             Domain::LargestPacket { .. } => json!(self.whole(&key, [1_500; 2], [128, 65_535])),
         }
     }
 
-    /// Packets up to what a file may ask for, or bytes up to 1,000 BDP of the largest rate and any delay.
+    /// Packets up to the maximum in a scenario file, or bytes up to 1,000 BDP of the largest rate and any delay.
     pub fn limit(&mut self) -> Value {
         if self.flag() {
             json!({ "packets": self.whole("limit.packets", [5, 500], [0, 1_000_000_000]) })
@@ -132,7 +132,7 @@ impl Draw {
         }
     }
 
-    /// Values for all parameters of something that declares them, under the names of descriptions or of scenario files.
+    /// Values for all parameters that `about` declares, under the names of descriptions or of scenario files.
     pub fn settings(&mut self, about: &About, in_files: bool) -> Map<String, Value> {
         let mut all = Map::new();
         for parameter in about.parameters {
@@ -145,7 +145,7 @@ impl Draw {
     }
 }
 
-/// Exchanges two values that are in the wrong order; two equal ones that must differ are set apart.
+/// Swaps two values that are in the wrong order, and separates equal ones that must differ.
 fn in_order(all: &mut Map<String, Value>, about: &About, order: &Order, in_files: bool) {
     let field = |name: &str| {
         let parameter = about.parameters.iter().find(|each| each.name == name).expect("declared");

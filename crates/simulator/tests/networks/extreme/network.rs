@@ -1,4 +1,4 @@
-//! A legal network whose values come from their whole ranges. The ranges of what has no declaration in Rust are those of
+//! A legal network whose values come from their whole ranges. Ranges without a declaration in Rust are those of
 //! `python/mptcplab/scenario`.
 
 use super::draw::Draw;
@@ -14,10 +14,10 @@ use transport::algorithm::Family;
 const HOUR: u64 = 3600 * SECOND;
 const LONGEST: u64 = 30 * 24 * HOUR;
 const RATE_MOST: u64 = 1_000_000_000_000;
-/// A file may ask for a million; each takes some 20 kB.
+/// A scenario file may ask for a million; each takes some 20 kB.
 const COUNT_MOST: u64 = 100;
 
-/// One of a family, with its settings.
+/// A member of a family, with its settings.
 fn kind(draw: &mut Draw, table: &[About]) -> Value {
     let about = *draw.one_of(table);
     let mut all = draw.settings(&about, false);
@@ -83,7 +83,7 @@ fn link(draw: &mut Draw, number: usize, traces: usize, media: usize) -> Value {
     })
 }
 
-/// Times in milliseconds that do not fall, the last above 0.
+/// Non-decreasing times in milliseconds, the last above 0.
 fn trace(draw: &mut Draw) -> String {
     let mut time_ms = 0_u64;
     let lines = 1 + draw.below(20);
@@ -96,7 +96,7 @@ fn trace(draw: &mut Draw) -> String {
     if time_ms == 0 { text + "1\n" } else { text }
 }
 
-/// Links between 1 and, once in a while, as many as a path can have. None with boxes twice, nor from its far end.
+/// A path of one link or, occasionally, of up to the maximum. No link with middleboxes is crossed twice or in reverse.
 fn path(draw: &mut Draw, links: &[Value]) -> Value {
     let length = draw.whole("path.links", [1, 3], [1, 60]);
     let boxed = |link: usize| links[link]["middleboxes"].as_array().is_some_and(|boxes| !boxes.is_empty());
@@ -111,7 +111,7 @@ fn path(draw: &mut Draw, links: &[Value]) -> Value {
     json!({ "name": "p", "links": over, "reversed": reversed })
 }
 
-/// An algorithm of a family with parameters; without those where they do not go together.
+/// An algorithm of a family with parameters, or without them if they are incompatible.
 fn algorithm<F: Family>(draw: &mut Draw) -> Value {
     let row = draw.one_of(F::table());
     let mut parameters = draw.settings(&row.about, true);
@@ -208,7 +208,7 @@ fn application(draw: &mut Draw) -> Value {
     }
 }
 
-/// From 0 to the longest duration, which only few should have: nothing happens before.
+/// A time from 0 to the longest duration. Late times are rare, because nothing happens before them.
 fn moment(draw: &mut Draw, key: &str) -> u64 {
     if draw.chance(0.8) { draw.below(SECOND) } else { draw.whole(key, [1, SECOND], [0, LONGEST]) }
 }
@@ -219,7 +219,7 @@ fn connection(draw: &mut Draw, number: usize, links: &[Value], paths: &[Value]) 
     let over: Vec<usize> = (0..count).map(|_| draw.below(paths.len() as u64) as usize).collect();
     let application = application(draw);
     let dialogue = ["ping", "web", "video", "ftp"].iter().any(|kind| application["kind"] == *kind);
-    // No proxy may stand at a server that sends.
+    // No proxy may be next to a server that sends.
     let last = |&path: &usize| paths[path]["links"].as_array().and_then(|links| links.last()).and_then(Value::as_u64);
     let proxy = over.iter().filter_map(last).any(|link| {
         links[link as usize]["middleboxes"]
@@ -297,7 +297,7 @@ pub fn of_seed(seed: u64) -> (Description, Draw) {
         "duration_ns": duration_ns,
         "seed": draw.whole("seed", [1, 1000], [0, u64::MAX]),
         "warmup_ns": draw.whole("warmup", [1; 2], [0, LONGEST]).min(duration_ns - 1),
-        // A file may ask for 10⁷ samples of every link and subflow.
+        // A scenario file may ask for 10⁷ samples of every link and subflow.
         "sample_ns": draw.chance(0.7).then(|| draw.whole("sample", [100 * MS; 2], [1_000, LONGEST]).max(duration_ns / 1_000)),
         "through_wire": draw.flag(),
         "traces": traces,
