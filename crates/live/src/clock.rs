@@ -1,10 +1,10 @@
-//! The machine's monotonic clock, and a thread that is to keep to it.
+//! The machine's monotonic clock, and precise sleep for a thread.
 
 use std::num::NonZeroU64;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Time in nanoseconds from an origin of one's own.
+/// Time in nanoseconds from an origin of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin_ns: u64,
@@ -17,19 +17,19 @@ impl Clock {
         Clock { origin_ns: read(ClockId::Monotonic) }
     }
 
-    /// A clock that shows 0 for this long and then runs.
+    /// A clock that shows 0 for `wait` and then runs.
     #[must_use]
     pub fn start_in(wait: std::time::Duration) -> Clock {
         Clock { origin_ns: read(ClockId::Monotonic) + u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX) }
     }
 
-    /// A clock that goes from this reading of the machine's on (CLOCK_MONOTONIC, nanoseconds).
+    /// A clock that starts at this reading of CLOCK_MONOTONIC, in nanoseconds.
     #[must_use]
     pub fn from(origin_ns: u64) -> Clock {
         Clock { origin_ns }
     }
 
-    /// Nanoseconds since time 0; 0 before.
+    /// Nanoseconds since time 0; 0 before that.
     #[inline]
     #[must_use]
     pub fn now_ns(&self) -> u64 {
@@ -38,13 +38,13 @@ impl Clock {
 }
 
 impl Clock {
-    /// Whether time 0 has come.
+    /// Whether time 0 has passed.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.until_zero_ns() == 0
     }
 
-    /// Nanoseconds until time 0; 0 from then on.
+    /// Nanoseconds until time 0; 0 after that.
     #[must_use]
     pub fn until_zero_ns(&self) -> u64 {
         self.origin_ns.saturating_sub(read(ClockId::Monotonic))
@@ -57,17 +57,17 @@ pub fn thread_cpu_ns() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
-/// A span of nanoseconds as the kernel takes it.
+/// A duration in nanoseconds as the kernel's structure.
 #[must_use]
 pub fn timespec(ns: u64) -> Timespec {
-    // Neither overflows: at most 1.8e10 s, below 1e9 ns.
+    // Neither overflows: at most 1.8e10 s, and below 1e9 ns.
     Timespec { tv_sec: (ns / 1_000_000_000).cast_signed(), tv_nsec: (ns % 1_000_000_000).cast_signed() }
 }
 
-/// Lets the calling thread sleep to the nanosecond it asks for, as far as the kernel can: timers are not gathered.
+/// Sets the calling thread's timer slack to 1 ns: its timers are as precise as the kernel allows and not coalesced.
 ///
 /// # Errors
-/// When the kernel refuses.
+/// The kernel refuses.
 pub fn sleep_exactly() -> std::io::Result<()> {
     Ok(rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?)
 }

@@ -1,8 +1,8 @@
 //! Real time: TUN devices in network namespaces, the link emulator between them (the links of crate `network` driven by
-//! the machine's clock), and what sends and receives there. Linux only.
+//! the machine's clock), and the hosts that send and receive there. Linux only.
 //!
-//! Nothing here outlives the process: a namespace that only file descriptors hold and a TUN device go when their last
-//! descriptor is closed, and the kernel closes all descriptors of a process that ends, however it ends.
+//! Nothing here outlives the process: a namespace held only by file descriptors and a TUN device disappear when their
+//! last descriptor is closed, and the kernel closes all descriptors of a process when it ends, however it ends.
 
 pub mod clock;
 pub mod emulator;

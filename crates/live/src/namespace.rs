@@ -1,4 +1,4 @@
-//! Network namespaces, held by a file descriptor.
+//! Network namespaces, each held by a file descriptor.
 
 use std::fs::File;
 use std::io;
@@ -8,8 +8,8 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::system;
 
-/// A new network namespace without a name: it lives as long as a descriptor, a device's or socket's owner, or a thread
-/// holds it.
+/// Creates a network namespace without a name. It lives as long as a descriptor, a device, a socket or a thread holds
+/// it.
 ///
 /// # Errors
 /// Without CAP_SYS_ADMIN.
@@ -20,11 +20,11 @@ pub fn create() -> io::Result<OwnedFd> {
     })
 }
 
-/// What `work` returns in the namespace. It runs on a thread of its own, so that the calling one stays where it is; sockets
-/// and devices that it opens stay in the namespace.
+/// Runs `work` in the namespace and returns its result. It runs on its own thread, so that the caller's namespace does
+/// not change. Sockets and devices that it opens stay in the namespace.
 ///
 /// # Errors
-/// When the namespace cannot be entered, or `work` fails.
+/// The namespace cannot be entered, or `work` fails.
 pub fn within<T: Send>(namespace: BorrowedFd<'_>, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     apart(|| {
         enter(namespace)?;
@@ -35,7 +35,7 @@ pub fn within<T: Send>(namespace: BorrowedFd<'_>, work: impl FnOnce() -> io::Res
 /// Moves the calling thread into the namespace.
 ///
 /// # Errors
-/// Without CAP_SYS_ADMIN, or when the descriptor is not that of a network namespace.
+/// Without CAP_SYS_ADMIN, or if the descriptor is not a network namespace.
 pub fn enter(namespace: impl AsFd) -> io::Result<()> {
     Ok(move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?)
 }

@@ -1,19 +1,19 @@
 //! The header before each packet of a TUN device with offloads: the `virtio_net_hdr` of linux/virtio_net.h, ten bytes.
 //!
-//! It says two things. The checksum may be missing: the sender leaves in its place the sum of the pseudo-header, and
-//! whoever needs the whole sum adds the rest; between hosts on one machine nobody does. One frame may stand for many
-//! packets that differ only in length, sequence number and payload (TSO, USO): one system call moves up to 64 KiB, and
-//! [`Cut`] splits it into packets.
+//! It conveys two things. The checksum may be incomplete: the sender leaves the sum of the pseudo-header in its place,
+//! and whoever needs the full checksum adds the rest; between hosts on one machine nobody does. And one frame may stand
+//! for many packets that differ only in length, sequence number and payload (TSO, USO): one system call moves up to 64
+//! KiB, and [`Cut`] splits it into packets.
 
 /// Length of the header.
 pub const HEADER_LEN: usize = 10;
-/// The most that a device gives or takes at once, its header included.
+/// Maximum size of a frame that a device returns or accepts, including its header.
 pub const FRAME_LIMIT: usize = HEADER_LEN + 65_535;
 
-/// Offloads that a device may use towards us (`TUNSETOFFLOAD`): missing checksums, TCP over IPv4 and IPv6 in one piece.
-/// Not `TUN_F_TSO_ECN`: segments with CWR come one by one.
+/// Offloads that a device may use towards us (`TUNSETOFFLOAD`): incomplete checksums, and TCP segmentation over IPv4
+/// and IPv6. Not `TUN_F_TSO_ECN`: segments with CWR come one by one.
 pub const OFFLOADS: u32 = 0x01 | 0x02 | 0x04;
-/// UDP in one piece (`TUN_F_USO4`, `TUN_F_USO6`), since Linux 6.2.
+/// UDP segmentation (`TUN_F_USO4`, `TUN_F_USO6`), since Linux 6.2.
 pub const UDP_OFFLOADS: u32 = 0x20 | 0x40;
 
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
@@ -47,13 +47,13 @@ fn field(frame: &[u8], at: usize) -> usize {
     usize::from(u16::from_ne_bytes([frame[at], frame[at + 1]]))
 }
 
-/// Whether part of the checksum of the frame's packet is missing. False for frames shorter than the header.
+/// Whether the checksum of the frame's packet is incomplete. False for frames shorter than the header.
 #[must_use]
 pub fn is_unfinished(frame: &[u8]) -> bool {
     frame.len() >= HEADER_LEN && frame[0] & NEEDS_CHECKSUM != 0
 }
 
-/// Adds the missing part of the checksum of a frame's packet, if one is missing, and says so in its header.
+/// Completes the checksum of a frame's packet, if it is incomplete, and updates the header.
 pub fn finish_checksum(frame: &mut [u8]) {
     if !is_unfinished(frame) {
         return;
@@ -63,28 +63,28 @@ pub fn finish_checksum(frame: &mut [u8]) {
     let packet = &mut frame[HEADER_LEN..];
     let Some(covered) = packet.get_mut(from..).filter(|covered| covered.len() >= offset + 2) else { return };
     let checksum = !fold(sum(covered));
-    // In UDP, 0 means no checksum; both are zero in one's complement (RFC 768).
+    // In UDP, 0 means no checksum; 0 and 0xffff are both zero in one's complement (RFC 768).
     let checksum = if checksum == 0 && offset == UDP_CHECKSUM_AT { 0xffff } else { checksum };
     covered[offset..offset + 2].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// How far a frame has been cut into packets.
+/// The state of splitting a frame into packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Cut {
-    /// Bytes of headers that each packet gets, and of data; 0: the frame is one packet.
+    /// Bytes of headers and of payload per packet. 0 means that the frame is one packet.
     headers_len: usize,
     segment_len: usize,
-    /// Where the transport's header begins.
+    /// Offset of the transport header.
     transport: usize,
     kind: u8,
-    /// Bytes of data in packets that were cut before, and how many those were.
+    /// Payload bytes in the packets split off so far, and the number of these packets.
     done: usize,
     count: u16,
     over: bool,
 }
 
 impl Cut {
-    /// Begins to split a frame from a device; `None` if the frame contradicts its header.
+    /// Starts to split a frame from a device; `None` if the frame contradicts its header.
     #[must_use]
     pub fn new(frame: &[u8]) -> Option<Cut> {
         if frame.len() < HEADER_LEN {
@@ -112,8 +112,9 @@ impl Cut {
         has_data.then_some(Cut { headers_len, segment_len, transport, ..whole })
     }
 
-    /// Writes the next packet of `frame`, the same as for [`new`](Self::new), with its header to the beginning of `out`
-    /// and returns their length; `None` after the last. For a packet that does not fit into `out` the length is 0.
+    /// Writes the next packet of `frame`, which must be the same as for [`new`](Self::new), with its header to the
+    /// beginning of `out`. Returns their length, or `None` after the last. If a packet does not fit into `out`, the
+    /// length is 0.
     pub fn next(&mut self, frame: &[u8], out: &mut [u8]) -> Option<usize> {
         if self.over {
             return None;
@@ -145,7 +146,7 @@ impl Cut {
         Some(HEADER_LEN + self.headers_len + data_len)
     }
 
-    /// Makes the headers those of the packet that `before` bytes of data and `count` packets come before.
+    /// Adjusts the headers to those of the packet that follows `before` bytes of payload and `count` packets.
     fn adjust(&self, packet: &mut [u8], before: u32, count: u16, last: bool) {
         if packet[0] >> 4 == 4 {
             let identification = u16::from_be_bytes([packet[4], packet[5]]).wrapping_add(count);
@@ -166,8 +167,9 @@ impl Cut {
     }
 }
 
-/// Makes a frame of a TCP packet whose headers were written without its data: room for the frame's header, an IP header of
-/// `ip_len` bytes, a TCP header of `tcp_len`, data. `segment_len`: what each packet is to have of the data; 0: it is one.
+/// Makes a frame of a TCP packet whose headers were written without its payload: the space for the frame's header, an
+/// IP header of `ip_len` bytes, a TCP header of `tcp_len` bytes, the payload. `segment_len` is the payload per packet;
+/// 0 means one packet.
 pub fn prepare_tcp(frame: &mut [u8], ip_len: usize, tcp_len: usize, segment_len: usize) {
     let (room, packet) = frame.split_at_mut(HEADER_LEN);
     let header = match segment_len {
@@ -181,8 +183,8 @@ pub fn prepare_tcp(frame: &mut [u8], ip_len: usize, tcp_len: usize, segment_len:
     fit(packet, ip_len, false);
 }
 
-/// Writes lengths and IPv4's checksum as the packet has them, and the sum of the pseudo-header (RFC 9293 §3.1, RFC 768)
-/// where the transport's checksum, which is missing, belongs.
+/// Sets the lengths and the IPv4 checksum of the packet, and puts the sum of the pseudo-header (RFC 9293 §3.1, RFC 768)
+/// in place of the transport checksum, which is incomplete.
 fn fit(packet: &mut [u8], transport: usize, udp: bool) {
     let (ip, segment) = packet.split_at_mut(transport);
     let segment_len = segment.len();
@@ -205,8 +207,8 @@ fn fit(packet: &mut [u8], transport: usize, udp: bool) {
     segment[at..at + 2].copy_from_slice(&pseudo.to_be_bytes());
 }
 
-/// The sum of 16-bit words in network order, not folded. It is made of words of 32 bits: 2^16 is 1 in one's complement, so
-/// that their upper halves count as much as the lower.
+/// The unfolded sum of 16-bit words in network order. It is computed from 32-bit words: 2^16 is 1 in one's complement,
+/// so their upper halves count as much as the lower.
 fn sum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<4>();
     let words: u64 = words.iter().map(|word| u64::from(u32::from_be_bytes(*word))).sum();

@@ -1,4 +1,4 @@
-//! The system calls that no crate has a safe form of; all `unsafe` of this crate.
+//! System calls without a safe wrapper in any crate; all `unsafe` code of this crate.
 
 #![allow(unsafe_code)]
 
@@ -11,8 +11,8 @@ fn check(answer: c_int) -> io::Result<c_int> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
-/// Makes the descriptor of /dev/net/tun that of the interface `name`, with a `virtio_net_hdr` before each IP packet if
-/// `header`, one queue. `name` is shorter than `IFNAMSIZ`.
+/// Attaches the descriptor of /dev/net/tun to the interface `name`, with one queue and, if `header`, a `virtio_net_hdr`
+/// before each IP packet. `name` must be shorter than `IFNAMSIZ`.
 pub fn set_tun_interface(fd: impl AsFd, name: &str, header: bool) -> io::Result<()> {
     // SAFETY: all zeros is a value of this plain C structure.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -25,17 +25,18 @@ pub fn set_tun_interface(fd: impl AsFd, name: &str, header: bool) -> io::Result<
     check(unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) }).map(drop)
 }
 
-/// Sets the offloads that a TUN device's interface may leave to the reader (`TUN_F_…` of linux/if_tun.h).
+/// Sets the offloads that a TUN interface may leave to the reader (`TUN_F_…` of linux/if_tun.h).
 pub fn set_tun_offloads(fd: impl AsFd, offloads: u32) -> io::Result<()> {
     // SAFETY: TUNSETOFFLOAD takes its argument by value.
     check(unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TUNSETOFFLOAD as _, c_ulong::from(offloads)) }).map(drop)
 }
 
-/// Whether packets of this descriptor have a `virtio_net_hdr` before them; those of what is no TUN device have none.
+/// Whether packets of this descriptor are preceded by a `virtio_net_hdr`. False for a descriptor that is not a TUN
+/// device.
 pub fn has_offload_header(fd: impl AsFd) -> bool {
     // SAFETY: all zeros is a value of this plain C structure.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    // SAFETY: TUNGETIFF writes one `ifreq`, which lives through the call; what is no TUN device refuses.
+    // SAFETY: TUNGETIFF writes one `ifreq`, which lives through the call; other descriptors reject it.
     let answer = unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TUNGETIFF as _, &raw mut request) };
     // SAFETY: every bit pattern is an integer.
     answer == 0 && c_int::from(unsafe { request.ifr_ifru.ifru_flags }) & IFF_VNET_HDR != 0
@@ -47,7 +48,8 @@ pub fn unshare_network() -> io::Result<()> {
     check(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
 }
 
-/// Gives the calling thread the real-time class SCHED_FIFO with this priority; threads that it makes do not have it.
+/// Gives the calling thread the real-time class SCHED_FIFO with this priority. Threads that it creates do not inherit
+/// it.
 pub fn schedule_fifo(priority: c_int) -> io::Result<()> {
     let parameter = libc::sched_param { sched_priority: priority };
     // SAFETY: the structure lives through the call; 0 is the calling thread.
@@ -55,7 +57,7 @@ pub fn schedule_fifo(priority: c_int) -> io::Result<()> {
         .map(drop)
 }
 
-/// Reads a socket option into `value` and tells how many bytes the kernel wrote.
+/// Reads a socket option into `value`. Returns the number of bytes that the kernel wrote.
 pub fn get_option(socket: impl AsFd, level: c_int, name: c_int, value: &mut [u8]) -> io::Result<usize> {
     let mut length =
         libc::socklen_t::try_from(value.len()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
@@ -65,7 +67,7 @@ pub fn get_option(socket: impl AsFd, level: c_int, name: c_int, value: &mut [u8]
     Ok(length as usize)
 }
 
-/// Sets a socket option that is one C integer.
+/// Sets a socket option whose value is a C integer.
 pub fn set_option(socket: impl AsFd, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();
     let length = size_of::<c_int>() as libc::socklen_t;

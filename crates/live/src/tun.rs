@@ -1,7 +1,7 @@
-//! A TUN device: a network interface whose other end is a file descriptor that gives and takes IP packets. One queue, with
-//! offloads: each packet has a header before it (see [`crate::offload`]), checksums may be missing, and what comes at once may
-//! stand for many packets. The descriptor works from any namespace; the device goes when the last copy of it is closed,
-//! shortly after (the kernel takes it down later).
+//! A TUN device: a network interface whose other end is a file descriptor that returns and accepts IP packets. It has
+//! one queue and uses offloads: each packet is preceded by a header (see [`crate::offload`]), checksums may be
+//! incomplete, and one frame may stand for many packets. The descriptor works from any namespace. The device disappears
+//! shortly after the last copy of the descriptor is closed (the kernel removes it asynchronously).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,34 +12,34 @@ use rustix::io::Errno;
 use crate::offload::{HEADER_LEN, OFFLOADS, UDP_OFFLOADS};
 use crate::{namespace, system};
 
-/// The longest name of an interface, without the closing NUL.
+/// Maximum length of an interface name, without the terminating NUL.
 pub const NAME_LIMIT: usize = libc::IFNAMSIZ - 1;
 
-/// The user's end of a TUN device; it never blocks.
+/// The user's end of a TUN device. It never blocks.
 #[derive(Debug)]
 pub struct Tun {
     fd: OwnedFd,
-    /// Whether packets have a header before them.
+    /// Whether packets are preceded by a header.
     header: bool,
 }
 
 impl Tun {
-    /// Makes the device `name` in a network namespace. It is down and has no address; its queue towards us holds what
-    /// the interface's `txqueuelen` says.
+    /// Creates the device `name` in a network namespace. It is down and has no address. Its queue towards us has the
+    /// length of the interface's `txqueuelen`.
     ///
     /// # Errors
-    /// Without CAP_NET_ADMIN or /dev/net/tun, with a name that is empty, too long or taken.
+    /// Without CAP_NET_ADMIN or /dev/net/tun; or with a name that is empty, too long or in use.
     pub fn create(namespace: BorrowedFd<'_>, name: &str) -> io::Result<Tun> {
         namespace::within(namespace, || {
             let tun = Tun::open(name, true)?;
-            // Linux before 6.2 does not know UDP's, and cuts it itself.
+            // Linux before 6.2 lacks UDP segmentation offload and segments UDP itself.
             let _ = system::set_tun_offloads(&tun.fd, OFFLOADS | UDP_OFFLOADS);
             Ok(tun)
         })
     }
 
-    /// The device `name` in the caller's network namespace, made if it is not there; with a header and TCP's offloads, or
-    /// with neither.
+    /// Opens the device `name` in the caller's network namespace and creates it if it does not exist; with a header and
+    /// TCP offloads, or with neither.
     ///
     /// # Errors
     /// As [`Tun::create`].
@@ -56,16 +56,17 @@ impl Tun {
         Ok(Tun { fd, header: offloads })
     }
 
-    /// Whether packets have a header before them, so that they may be unfinished and many at once.
+    /// Whether packets are preceded by a header, so that they may be incomplete or stand for many.
     #[must_use]
     pub fn has_header(&self) -> bool {
         self.header
     }
 
-    /// Takes what the host sends next into `buffer`, header first, and tells its length; `None` when there is nothing now.
+    /// Reads the next frame from the host into `buffer`, header first, and returns its length; `None` if there is none
+    /// now.
     ///
     /// # Errors
-    /// When the device is gone.
+    /// The device is gone.
     #[inline]
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let skipped = if self.header { 0 } else { HEADER_LEN };
@@ -78,10 +79,11 @@ impl Tun {
         }
     }
 
-    /// Gives the host a packet with its header, and tells whether it took it: one that is down or has no memory does not.
+    /// Writes a frame to the host. Returns whether the host accepted it, which it does not if it is down or out of
+    /// memory.
     ///
     /// # Errors
-    /// When the device is gone.
+    /// The device is gone.
     #[inline]
     pub fn send(&self, frame: &[u8]) -> io::Result<bool> {
         let bytes = if self.header { frame } else { &frame[HEADER_LEN..] };
@@ -103,8 +105,8 @@ impl AsFd for Tun {
 }
 
 impl From<OwnedFd> for Tun {
-    /// The descriptor of a device that was made elsewhere; it must not block. Of a TUN device it is asked whether packets have
-    /// a header; those of another have none, and are whole.
+    /// Wraps the descriptor of a device created elsewhere, which must be non-blocking. A TUN device is queried for a
+    /// header; packets of other descriptors have none and are complete.
     fn from(fd: OwnedFd) -> Tun {
         Tun { header: system::has_offload_header(&fd), fd }
     }

@@ -1,4 +1,4 @@
-//! Two stacks with pairs of datagram sockets between them, in place of TUN devices: no privileges needed.
+//! Two stacks connected by pairs of datagram sockets in place of TUN devices, which needs no privileges.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -60,7 +60,7 @@ fn receive(socket: &Socket) -> Vec<u8> {
     all
 }
 
-/// Exchanges data both ways at the same time and answers the state of the first end.
+/// Exchanges data in both directions at the same time. Returns the state of the first end.
 fn exchange(six: bool, impair: &Impair, options: &Options, bytes: usize) -> live::stack::ConnectionState {
     let [client, server] = stacks(six, impair, options);
     let near = client.connect(options.config().unwrap(), Vec::new(), SocketAddr::new(address(six, 0, 2), PORT));
@@ -100,10 +100,10 @@ fn without_options_it_is_tcp() {
     assert_eq!(state.subflows.len(), 1);
 }
 
-/// The connection is over before the program reads, and more has come than a socket holds: nothing of it is lost.
+/// The connection is over before the program reads, and more data has arrived than a socket holds: nothing is lost.
 #[test]
 fn a_late_reader_gets_all() {
-    // What does not fit into the socket must fit into the window, however fast that would have grown.
+    // What does not fit into the socket must fit into the window, regardless of how fast that would have grown.
     let options = Options { receive_buffer: Some(1 << 20), ..Options::default() };
     let [client, server] = stacks(false, &Impair::default(), &options);
     let near = client.connect(options.config().unwrap(), Vec::new(), SocketAddr::new(address(false, 0, 2), PORT));
@@ -115,7 +115,7 @@ fn a_late_reader_gets_all() {
     assert_eq!(near.wait_ended(LONG), Ok(Ended::Closed));
     assert_eq!(far.wait_ended(LONG), Ok(Ended::Closed));
     let mut parts = Vec::new();
-    // All that a socket holds at once, and at once again: the rest must be fetched first.
+    // Reads everything that a socket holds, twice at once: the rest must be fetched first.
     while let Some(chunks) = far.read(1 << 21, LONG).unwrap() {
         parts.push(chunks);
     }
@@ -124,7 +124,7 @@ fn a_late_reader_gets_all() {
     assert!(found == data);
 }
 
-/// The peer aborts before the program accepts: whoever reads then is told at once, and does not wait in vain.
+/// The peer aborts before the program accepts. A reader is told at once and does not wait in vain.
 #[test]
 fn a_connection_that_was_reset_before_it_was_accepted_says_so() {
     let options = Options { protocol: Some("tcp".into()), ..Options::default() };
@@ -151,7 +151,7 @@ fn a_stack_that_stops_tells_its_sockets() {
     client.stop().unwrap();
     assert!(near.read(1, LONG).unwrap_err().to_string().contains("shut down"));
     server.stop().unwrap();
-    // Nobody listens on the other port: the connection is refused.
+    // Nothing listens on the other port: the connection is refused.
     let [client, _server] = stacks(false, &Impair::default(), &Options::default());
     let refused = client.connect(
         Options::default().config().unwrap(),
@@ -172,7 +172,7 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     panic!("never: {what}");
 }
 
-/// One after another, each with some data both ways: what is over is freed at both ends.
+/// Connections in sequence, each with data in both directions: what is over is freed at both ends.
 #[test]
 fn what_is_over_leaves_nothing_behind() {
     let options = Options::default();
@@ -195,7 +195,7 @@ fn what_is_over_leaves_nothing_behind() {
     assert!(state.over && state.bytes_received == 2_000, "{state:?}");
 }
 
-/// A program that lets go of a socket has closed it: what it wrote arrives, and the connection ends.
+/// Dropping a socket closes it: written data arrives, and the connection ends.
 #[test]
 fn a_socket_that_is_dropped_is_closed() {
     let options = Options::default();

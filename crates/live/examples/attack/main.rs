@@ -1,8 +1,9 @@
-//! A stack under attack, and what that costs it: memory, and the time of a transfer in good faith beside the attack. Run by
-//! `make soak-attack`; docs/security.md has the bounds.
+//! Measures what attacks cost the stack: memory, and the time of a legitimate transfer during the attack. Run by `make
+//! soak-attack`; docs/security.md states the bounds.
 //!
-//! The attacker is a process of its own, with the far end of one of the stack's devices (a pair of datagram sockets in place
-//! of a TUN device: no privileges needed) as its standard input. The peer in good faith has another device of the same stack.
+//! The attacker is a separate process whose standard input is the far end of one of the stack's devices (a pair of
+//! datagram sockets in place of a TUN device, which needs no privileges). The legitimate peer uses another device of
+//! the same stack.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)] // it measures in real time
 
@@ -19,20 +20,20 @@ use wire::{Checksums, Flags, IpHeader, Options as TcpOptions, RareOptions, Segme
 
 const LONG: Duration = Duration::from_secs(300);
 const PORT: u16 = 80;
-/// What attackers connect to.
+/// Address that attackers connect to.
 const VICTIM: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 2);
 const VICTIM_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 2);
 const TRANSFER: usize = 128 << 20;
-/// One way, between the peer in good faith and the stack.
+/// One-way delay between the legitimate peer and the stack.
 const DELAY_NS: u64 = 10_000_000;
-/// Its window: with a round trip of 20 ms, 52 MB/s.
+/// Window of the legitimate peer: with a round trip of 20 ms, 52 MB/s.
 const WINDOW: u64 = 1 << 20;
 const PACKETS_PER_SECOND: u64 = 100_000;
 const ATTACK: Duration = Duration::from_secs(10);
 const SLOW_PEERS: u16 = 1_000;
 const SENDERS: u16 = 100;
 const CHURN: u32 = 100_000;
-/// The attacks, with the memory that each may take, MiB: data in sockets has a budget of 256 MiB and 64 KiB for each.
+/// The attacks, with the memory each may take in MiB. Data in sockets has a budget of 256 MiB and 64 KiB for each.
 const ATTACKS: [(&str, f64); 11] = [
     ("syn", 32.0),
     ("syn-v6", 32.0),
@@ -80,7 +81,7 @@ fn all(kinds: &[&str]) -> Result<()> {
     kinds.iter().try_for_each(|kind| in_a_process_of_its_own(kind))
 }
 
-/// The allocator keeps what a process has freed, so that one attack's memory would hide the next one's.
+/// The allocator keeps freed memory, so that one attack's memory would hide the next one's.
 fn in_a_process_of_its_own(kind: &str) -> Result<()> {
     let status = Command::new(std::env::current_exe()?).args(["defend", kind]).status()?;
     if status.success() { Ok(()) } else { Err(format!("{kind}: {status}").into()) }
@@ -88,7 +89,7 @@ fn in_a_process_of_its_own(kind: &str) -> Result<()> {
 
 // The defence.
 
-/// The stack under attack, the peer in good faith, and the attacker's end of the other device.
+/// The stack under attack, the legitimate peer, and the attacker's end of the other device.
 fn stage() -> Result<(Stack, Stack, UnixDatagram)> {
     let (near, far) = UnixDatagram::pair()?;
     let (attacked, attacker) = UnixDatagram::pair()?;
@@ -104,7 +105,7 @@ fn stage() -> Result<(Stack, Stack, UnixDatagram)> {
     Ok((server, client, attacker))
 }
 
-/// A transfer from the client to the server on a connection of its own, and how long it takes.
+/// Transfers data from the client to the server on a new connection. Returns the duration.
 fn transfer(server: &Stack, client: &Stack) -> Result<Duration> {
     let begun = Instant::now();
     let near = client.connect(Options::default().config()?, Vec::new(), ([10, 0, 0, 2], PORT).into());
@@ -133,7 +134,7 @@ fn memory_mib() -> Result<f64> {
 
 fn defend(kind: &str) -> Result<()> {
     let (server, client, attacker) = stage()?;
-    transfer(&server, &client)?; // for the first time, everything is slower
+    transfer(&server, &client)?; // The first transfer is slower.
     let alone = transfer(&server, &client)?;
     let before_mib = memory_mib()?;
     let mut child: Child =
@@ -175,7 +176,7 @@ fn defend(kind: &str) -> Result<()> {
     Ok(())
 }
 
-/// What the program behind the attacked stack does: it accepts, writes to slow peers without end, and never reads.
+/// The program on the attacked stack: it accepts connections, writes to slow peers without end, and never reads.
 fn play_program(kind: &str, server: &Stack, victims: &mut Vec<Socket>) {
     while let Ok(socket) = server.accept(PORT + 1, Duration::ZERO) {
         victims.push(socket);
@@ -196,7 +197,7 @@ fn play_program(kind: &str, server: &Stack, victims: &mut Vec<Socket>) {
 
 fn attack(kind: &str) -> Result<()> {
     let device = UnixDatagram::from(std::io::stdin().as_fd().try_clone_to_owned()?);
-    let end = Instant::now() + Duration::from_secs(120); // the parent kills it before
+    let end = Instant::now() + Duration::from_secs(120); // The parent kills it earlier.
     match kind {
         "syn" => flood(&device, end, |n| Ipv4Addr::from_bits(0x0b00_0000 + n as u32).into()),
         "syn-v6" => flood(&device, end, |n| Ipv6Addr::from_bits((0x2001_0db8_0002 << 80) + u128::from(n)).into()),
@@ -208,7 +209,7 @@ fn attack(kind: &str) -> Result<()> {
         "server" => multipath::server(&device, end),
         "slow" => stand_still(device, end),
         "window" => send_at_will(&device, end, |n| (u64::from(n) * 1_460, 1_460)),
-        // Every other byte from the end of a window to its beginning, and again.
+        // Every other byte from the end of a window to its beginning, repeatedly.
         _ => send_at_will(&device, end, |n| (60_000 - 2 * (u64::from(n) % 30_000), 1)),
     }
 }
@@ -226,7 +227,7 @@ fn syn(seq: u32) -> Segment<Vec<u8>> {
     Segment { seq, flags: Flags::SYN, options: TcpOptions { rare, ..TcpOptions::default() }, ..Segment::default() }
 }
 
-/// SYNs from everywhere, at a fixed rate; what the device does not take is lost.
+/// SYNs from many addresses at a fixed rate. Packets that the device does not take are lost.
 fn flood(device: &UnixDatagram, end: Instant, address: fn(u64) -> IpAddr) -> Result<()> {
     device.set_nonblocking(true)?;
     let (begun, mut sent, mut buffer) = (Instant::now(), 0_u64, [0; 2_048]);
@@ -237,7 +238,7 @@ fn flood(device: &UnixDatagram, end: Instant, address: fn(u64) -> IpAddr) -> Res
             let _ = device.send(&packet(from, syn(sent as u32))?);
             sent += 1;
         }
-        while device.recv(&mut buffer).is_ok() {} // answers, for nobody
+        while device.recv(&mut buffer).is_ok() {} // Discard the answers.
         std::thread::sleep(Duration::from_micros(100));
     }
     Ok(())
@@ -255,7 +256,7 @@ fn stand_still(device: UnixDatagram, end: Instant) -> Result<()> {
     Ok(())
 }
 
-/// Connections whose `n`th segment has the bytes of a place in the stream, whatever the window.
+/// Connections whose `n`th segment carries the bytes of `place(n)` in the stream, regardless of the window.
 fn send_at_will(device: &UnixDatagram, end: Instant, place: fn(u32) -> (u64, usize)) -> Result<()> {
     const ISS: u32 = 1_000;
     device.set_read_timeout(Some(Duration::from_millis(200)))?;
@@ -296,7 +297,7 @@ fn send_at_will(device: &UnixDatagram, end: Instant, place: fn(u32) -> (u64, usi
     Ok(())
 }
 
-// One connection after another.
+// Connections in sequence.
 
 fn churn() -> Result<()> {
     let (server, client, _attacker) = stage()?;
@@ -312,7 +313,7 @@ fn churn() -> Result<()> {
         while far.read(1 << 16, LONG)?.is_some() {}
         far.close();
         near.wait_ended(LONG)?;
-        // Until then as many are in TIME-WAIT as may be.
+        // By now the number of connections in TIME-WAIT has reached its limit.
         if n == CHURN / 4 {
             first_mib = memory_mib()?;
         }

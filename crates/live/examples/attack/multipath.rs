@@ -1,4 +1,4 @@
-//! Attackers that open Multipath TCP connections and then send what no host in good faith does.
+//! Attackers that open Multipath TCP connections and then misbehave.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::net::UnixDatagram;
@@ -13,14 +13,14 @@ use super::{PACKETS_PER_SECOND, PORT, Result, SENDERS, VICTIM};
 
 const ISS: u32 = 1_000;
 const KEY: u64 = 0x0123_4567_89ab_cdef;
-/// What a segment carries.
+/// Payload bytes per segment.
 const LEN: u64 = 1_000;
 
-/// A connection as its attacker knows it.
+/// The attacker's view of a connection.
 struct Peer {
     from: SocketAddr,
     to: SocketAddr,
-    /// What acknowledges the host's SYN, and the host's key.
+    /// The number that acknowledges the host's SYN; then the host's key.
     ack: u32,
     key: u64,
 }
@@ -45,12 +45,12 @@ fn send(device: &UnixDatagram, from: SocketAddr, to: SocketAddr, segment: Segmen
     let mut packet = Vec::new();
     let segment = Segment { src_port: from.port(), dst_port: to.port(), ..segment };
     wire::encode(&wire::IpHeader::new(from.ip(), to.ip()), &segment, &mut packet)?;
-    let _ = device.send(&packet); // what the device does not take is lost
+    let _ = device.send(&packet); // Packets that the device does not take are lost.
     Ok(())
 }
 
 impl Peer {
-    /// A connection from a port, established with data of one byte.
+    /// A connection from this port, established with one byte of data.
     fn open(device: &UnixDatagram, port: u16, window: u16) -> Result<Peer> {
         let (from, to) = (SocketAddr::from(([10, 1, 0, 1], port)), SocketAddr::from((VICTIM, PORT + 1)));
         let mut buffer = [0; 2_048];
@@ -75,7 +75,7 @@ impl Peer {
         send(device, self.from, self.to, Segment { ack: self.ack, flags: Flags::ACK, ..segment })
     }
 
-    /// `len` bytes at a place of the subflow, mapped to a place of the stream.
+    /// Sends `len` bytes at a subflow offset, mapped to a stream offset.
     fn data(&self, device: &UnixDatagram, place: u64, stream: u64, len: u64, window: u16) -> Result<()> {
         let number = |key, place: u64| DataNumber::Long(keys::idsn(key).wrapping_add(1 + place));
         let mapping = Mapping { dsn: number(KEY, stream), ssn: place as u32 + 1, len: len as u16, checksum: None };
@@ -86,7 +86,7 @@ impl Peer {
     }
 }
 
-/// `send_one` for each of many connections in turn, at a fixed rate, and then again.
+/// Calls `send_one` for each of many connections in turn, repeatedly, at a fixed rate.
 fn each(
     device: &UnixDatagram,
     end: Instant,
@@ -113,17 +113,17 @@ fn each(
     Ok(())
 }
 
-/// A window that is zero for ever: whatever the host writes waits.
+/// A window that stays zero: everything the host writes has to wait.
 pub fn zero_window(device: &UnixDatagram, end: Instant) -> Result<()> {
     each(device, end, 0, |device, peer, _| peer.say(device, Segment { seq: ISS + 2, window: 0, ..Segment::default() }))
 }
 
-/// In order on the subflow, and every other part of the stream.
+/// Data in order on the subflow, but only every other part of the stream.
 pub fn holes(device: &UnixDatagram, end: Instant) -> Result<()> {
     each(device, end, 60_000, |device, peer, n| peer.data(device, 1 + n * 100, 101 + n * 200, 100, 60_000))
 }
 
-/// Mappings that overlap others of the same bytes and say something else of them.
+/// Mappings that contradict earlier ones for the same bytes.
 pub fn mappings(device: &UnixDatagram, end: Instant) -> Result<()> {
     each(device, end, 60_000, |device, peer, n| {
         let place = 1 + n / 4 * (LEN / 2);
@@ -131,7 +131,7 @@ pub fn mappings(device: &UnixDatagram, end: Instant) -> Result<()> {
     })
 }
 
-/// Announcements, removals and DSS options without sense, one after the other.
+/// Meaningless address announcements, removals and DSS options, in turn.
 pub fn nonsense(device: &UnixDatagram, end: Instant) -> Result<()> {
     each(device, end, 60_000, |device, peer, n| {
         let address = IpAddr::V4(Ipv4Addr::from_bits(0x0a01_0000 + n as u32));
@@ -155,7 +155,7 @@ pub fn nonsense(device: &UnixDatagram, end: Instant) -> Result<()> {
     })
 }
 
-/// Joins with the right token from ever other ports, which are never completed.
+/// Joins with the right token from ever new ports, which are never completed.
 pub fn half_open(device: &UnixDatagram, end: Instant) -> Result<()> {
     each(device, end, 60_000, |device, peer, n| {
         let from = SocketAddr::from(([10, 1, 0, 3 + (n / 60_000) as u8], 1_024 + (n % 60_000) as u16));
@@ -166,7 +166,7 @@ pub fn half_open(device: &UnixDatagram, end: Instant) -> Result<()> {
     })
 }
 
-/// A server that answers every SYN, then names one address after the other and acknowledges what was never sent.
+/// A server that answers every SYN, then announces one address after another and acknowledges data never sent.
 pub fn server(device: &UnixDatagram, end: Instant) -> Result<()> {
     device.set_read_timeout(Some(Duration::from_millis(1)))?;
     let (mut clients, mut buffer, mut n) = (Vec::new(), [0; 65_536], 0_u64);

@@ -1,7 +1,8 @@
-//! Middleboxes on the emulator's routes. Packets are decoded at a chain and passed to it, and its output is encoded
-//! with new checksums. Anything but a TCP segment with a right checksum passes unchanged: boxes know only TCP.
+//! Middleboxes on the emulator's routes. Packets are decoded before a chain and passed to it; its output is encoded
+//! with new checksums. Anything but a TCP segment with a valid checksum passes unchanged, because middleboxes know only
+//! TCP.
 //!
-//! Addresses are those in the packets, so a chain sees whatever the chains before it wrote. What cannot be read from a
+//! Addresses are those in the packets, so a chain sees what the chains before it wrote. What cannot be read from a
 //! packet is kept per subflow in a [`Journey`]: the routes of both directions. For packets from a server that has only
 //! seen a translated address, journeys are found by the outside address.
 
@@ -18,18 +19,19 @@ use wire::IpHeader;
 use super::header::FlowKey;
 use super::pool::Slot;
 
-/// Entries of routes from here on are crossings of chains: twice the link's number, and 1 for those on the way down.
+/// Route entries from this number on are crossings of chains: twice the link's number, plus 1 on the way down.
 pub const FIRST_CROSSING: u32 = 1 << 31;
 
-/// Most that headers and options add to a payload that a box sends: IPv6 and a full TCP header.
+/// Maximum length of the headers of a middlebox's packet: IPv6 and a full TCP header.
 const HEADERS_BYTES: usize = 40 + 60;
 
-/// The clients behind NATs: their own addresses by those that servers see. The hosts' thread asks, the emulator's writes.
+/// The clients behind NATs: their own address by the one that servers see. Written by the emulator's thread, read by
+/// the hosts'.
 #[derive(Clone, Debug, Default)]
 pub struct Translations(Arc<Mutex<BTreeMap<SocketAddr, SocketAddr>>>);
 
 impl Translations {
-    /// The client's own address and port, of those that a server sees; the same where no NAT is between them.
+    /// The client's own address and port for the one that a server sees; the same if there is no NAT.
     #[must_use]
     pub fn inside(&self, outside: SocketAddr) -> SocketAddr {
         let table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,20 +46,20 @@ impl Translations {
 /// A TCP flow between two ports of the emulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Journey {
-    /// Where the routes up and down begin; the second is `None` where the client has none back.
+    /// Starts of the routes up and down. The second is `None` if there is no route back to the client.
     pub routes: [Option<u32>; 2],
-    /// The ends as the client calls them.
+    /// The ends as seen by the client.
     pub ends: Ends,
 }
 
-/// A segment that leaves a chain, as a packet.
+/// A packet that leaves a chain.
 #[derive(Debug)]
 pub struct Left {
     pub journey: Journey,
     pub way: Way,
     pub packet: Vec<u8>,
     pub ecn: Ecn,
-    /// Whether it continues what came in: then it counts for that one's flow.
+    /// Whether it continues the packet that came in and counts for its flow.
     pub continues: bool,
 }
 
@@ -66,17 +68,17 @@ pub struct Boxes {
     chains: Vec<Chain<Vec<u8>>>,
     /// The journey of the packet in each slot.
     journeys: Vec<Option<Journey>>,
-    /// Journeys by the ends that a server sees, where these are not the client's own.
+    /// Journeys by the ends that a server sees, if these are not the client's own.
     outside: BTreeMap<Ends, Journey>,
-    /// Journeys by the ends of what leaves a chain this way: for what a chain holds.
+    /// Journeys by chain, direction, and the ends of a packet that leaves the chain, for packets that a chain held.
     leaving: BTreeMap<(usize, Way, Ends), Journey>,
-    /// The ECN field of what a chain may be holding.
+    /// The ECN field of segments that a chain may hold.
     held_ecn: BTreeMap<(usize, Way, Journey), Ecn>,
     translations: Translations,
 }
 
 impl Boxes {
-    /// The chains; `None` when no link has boxes.
+    /// The chains; `None` if no link has middleboxes.
     pub fn new(description: &Description, translations: &Translations) -> Option<Boxes> {
         description.links.iter().any(|link| !link.middleboxes.is_empty()).then(|| Boxes {
             chains: chains::of(description),
@@ -88,7 +90,7 @@ impl Boxes {
         })
     }
 
-    /// The journey of the packet in `slot`; `None` if it is not a TCP segment.
+    /// Sets the journey of the packet in `slot`; `None` if it is not a TCP segment.
     pub fn note(&mut self, slot: Slot, journey: Option<Journey>) {
         let place = slot as usize;
         if self.journeys.len() <= place {
@@ -102,18 +104,18 @@ impl Boxes {
         self.journeys.get(slot as usize).copied().flatten()
     }
 
-    /// The journey of what a server sends to a client that it knows by a translated address.
+    /// The journey of a packet from a server to a client that it knows by a translated address.
     pub fn behind_nat(&self, flow: FlowKey) -> Option<Journey> {
         self.outside.get(&Ends { client: end(flow.destination), server: end(flow.source) }).copied()
     }
 
-    /// When a chain releases what it holds, if ever.
+    /// When a chain releases what it holds, if it holds anything.
     pub fn next_timeout_ns(&self, chain: usize) -> Option<u64> {
         self.chains[chain].next_timeout_ns()
     }
 
-    /// Passes the packet in `slot` through a chain; the output is added to `out`. Returns false, with nothing done, for
-    /// a packet that boxes cannot read.
+    /// Passes the packet in `slot` through a chain and adds the output to `out`. Returns false, without effect, if
+    /// middleboxes cannot read the packet.
     pub fn cross(
         &mut self,
         now_ns: u64,
@@ -131,7 +133,7 @@ impl Boxes {
         let ecn = if congested { Ecn::Ce } else { ip.ecn };
         let mut transits = Vec::new();
         self.chains[chain].process(now_ns, Transit { way, ends, segment }, &mut transits);
-        // What two packets become is marked if one of them was (RFC 3168 §5.3).
+        // A packet made of two is marked if one of them was (RFC 3168 §5.3).
         let held = self.held_ecn.remove(&(chain, way, journey));
         let joined = held.filter(|&held| held == Ecn::Ce).unwrap_or(ecn);
         if self.chains[chain].next_timeout_ns().is_some() {
@@ -152,7 +154,7 @@ impl Boxes {
         true
     }
 
-    /// Lets out what a chain holds no longer.
+    /// Releases the segments whose holding time in a chain is over.
     pub fn timeout(&mut self, now_ns: u64, chain: usize, out: &mut Vec<Left>) {
         let mut transits = Vec::new();
         self.chains[chain].handle_timeout(now_ns, &mut transits);
@@ -165,7 +167,7 @@ impl Boxes {
         }
     }
 
-    /// A flow that entered a chain between the ends `before` leaves it between `after`.
+    /// Records that a flow which enters a chain with the ends `before` leaves it with `after`.
     fn learn(&mut self, chain: usize, before: Ends, after: Ends, journey: Journey) {
         if self.leaving.insert((chain, Way::Up, after), journey) == Some(journey) {
             return;
@@ -178,7 +180,7 @@ impl Boxes {
     }
 }
 
-/// The segment as a packet; `None` when the packet would be larger than IP allows.
+/// The segment as a packet; `None` if the packet would exceed the maximum length of IP.
 fn encoded(journey: Journey, header: IpHeader, transit: &Transit<Vec<u8>>, continues: bool) -> Option<Left> {
     let (source, destination) = transit.ends.of(transit.way);
     let header = IpHeader { src: source.ip(), dst: destination.ip(), ..header };
@@ -187,7 +189,7 @@ fn encoded(journey: Journey, header: IpHeader, transit: &Transit<Vec<u8>>, conti
     Some(Left { journey, way: transit.way, packet, ecn: header.ecn, continues })
 }
 
-/// The largest packet that the boxes of a description make of packets of up to `packet_bytes`.
+/// The largest packet that the middleboxes of a description make of packets of up to `packet_bytes`.
 pub fn largest_packet(description: &Description, packet_bytes: usize) -> usize {
     let boxes = description.links.iter().flat_map(|link| &link.middleboxes);
     boxes.fold(packet_bytes, |largest, of_link| match *of_link {
@@ -197,7 +199,7 @@ pub fn largest_packet(description: &Description, packet_bytes: usize) -> usize {
     })
 }
 
-/// Both ends of a flow that goes this way.
+/// Both ends of a flow that travels in the direction `way`.
 pub fn ends(flow: FlowKey, way: Way) -> Ends {
     match way {
         Way::Up => Ends { client: end(flow.source), server: end(flow.destination) },
@@ -205,7 +207,7 @@ pub fn ends(flow: FlowKey, way: Way) -> Ends {
     }
 }
 
-/// The flow with the client's own address, whatever a server calls it.
+/// The flow with the client's own address, whatever address a server sees.
 pub fn as_the_client_calls_it(flow: FlowKey, journey: Journey) -> FlowKey {
     let Ends { client, server } = journey.ends;
     let pair = |end: SocketAddr| (end.ip(), end.port());

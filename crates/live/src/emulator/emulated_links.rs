@@ -1,4 +1,4 @@
-//! Packets from port to port over links. Time is an argument here: the tests hand in their own, the emulator's thread the
+//! Moves packets between ports over links. Time is an argument: the tests pass their own, the emulator's thread the
 //! machine's.
 
 use std::cmp::Reverse;
@@ -18,21 +18,21 @@ use super::pool::{Pool, Slot};
 use super::{FlowCount, Network};
 use crate::offload::{self, HEADER_LEN};
 
-/// Ends a route.
+/// End of a route.
 const ROUTE_END: u32 = u32::MAX;
 const NO_FLOW: u32 = u32::MAX;
-/// Packets no device carries.
+/// Upper bound of the length of a device's packets.
 const LARGEST_PACKET: usize = 65_535;
 
 /// A packet on a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tag {
     slot: Slot,
-    /// Position of the rest of its route in `EmulatedLinks::routes`.
+    /// Index of the next route entry in `EmulatedLinks::routes`.
     next: u32,
 }
 
-/// What is due.
+/// An action of the agenda.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     Sample,
@@ -40,13 +40,13 @@ enum Action {
     Change(usize),
 }
 
-/// A packet that has come to the end of its route.
+/// A packet at the end of its route.
 pub struct Delivery<'a> {
-    /// The port it leaves by.
+    /// The outgoing port.
     pub port: usize,
     /// When it leaves the last link.
     pub due_ns: u64,
-    /// The packet, with the header of a device before it.
+    /// The packet, preceded by the device's header.
     pub frame: &'a [u8],
 }
 
@@ -54,48 +54,49 @@ pub struct Delivery<'a> {
 pub struct EmulatedLinks<'d> {
     description: &'d Description,
     links: Vec<Link<Tag>>,
-    /// Half-duplex media, and of each link its own.
+    /// Half-duplex media, and the medium of each link.
     media: (Vec<Medium>, Vec<Option<usize>>),
     meter: LinkMeter,
-    /// Heads of links, each with its link; one whose time is no longer the head's is skipped. Numbers behind the links are
-    /// those of media, which are free then, and behind them those of chains of boxes, which let out what they hold.
+    /// Times of the heads of links, each with its link. An entry whose time is no longer the head's is skipped. Numbers
+    /// after those of the links stand for media that become idle, and numbers after these for chains that release what
+    /// they hold.
     heads: BinaryHeap<Reverse<(u64, u32)>>,
-    /// The earliest last.
+    /// Sorted with the earliest action last.
     agenda: Vec<(u64, Action)>,
-    /// Links and, from `FIRST_CROSSING` on, crossings of boxes, one after another; each route ends with `ROUTE_END` and the
-    /// port it leads to.
+    /// All routes, consecutively: links and, from `FIRST_CROSSING` on, crossings of middleboxes. Each route ends with
+    /// `ROUTE_END` and its port.
     routes: Vec<u32>,
-    /// Of each port, by destination, where the route begins.
+    /// For each port, the start of the route by destination.
     starts: Vec<BTreeMap<IpAddr, u32>>,
-    /// Which way the route goes that begins there.
+    /// The direction of the route that starts at this index.
     ways: BTreeMap<u32, Way>,
-    /// The boxes on links, when there are any.
+    /// The middleboxes on links, if any.
     boxes: Option<Box<Boxes>>,
-    /// What came out of a box at the end of its route, or came in with no link before it.
+    /// Packets that left a middlebox at the end of their route, or came in on a route without links.
     arrived: VecDeque<(u64, Packet<Tag>)>,
-    /// Of each direction of a link, the stages before and behind it.
+    /// For each direction of a link, the stages before and after it.
     stages: Vec<[Option<u32>; 2]>,
     pool: Pool,
-    /// Of each slot, the flow that it counts for.
+    /// For each slot, the flow it counts for.
     flow_of: Vec<u32>,
     flows: Vec<FlowCount>,
     flow_numbers: BTreeMap<FlowKey, u32>,
-    /// The last flow of each port, which is mostly the next one too.
+    /// The last flow of each port, which is usually also the next.
     last_flow: Vec<Option<(FlowKey, u32)>>,
-    /// Of each port, whether what comes in by it was counted before.
+    /// For each port, whether packets from it were counted before at another port.
     inner: Vec<bool>,
     measuring: bool,
-    /// Packets that came in.
+    /// Packets received.
     pub received: u64,
-    /// Packets no route was found for.
+    /// Packets without a route.
     pub unrouted: u64,
 }
 
 impl<'d> EmulatedLinks<'d> {
-    /// Idle links at time 0. `packet_bytes` is the largest packet that any port takes.
+    /// Idle links at time 0. `packet_bytes` is the largest packet that any port accepts.
     ///
     /// # Errors
-    /// What in `network` contradicts the description.
+    /// How `network` contradicts the description.
     pub fn new(description: &'d Description, network: &Network) -> Result<EmulatedLinks<'d>, String> {
         let stages = convert::stages(description);
         let mut routes = Vec::new();
@@ -127,8 +128,8 @@ impl<'d> EmulatedLinks<'d> {
             let count = description.duration_ns / sample_ns;
             agenda.extend((1..=count).map(|number| (number * sample_ns, Action::Sample)));
         }
-        // As in virtual time: a sample comes before what happens at its moment. Both steps keep or reverse the order of
-        // equals.
+        // As in virtual time, a sample precedes other actions at its time. The sort is stable, and reversing the list
+        // and taking from its end keep the order of equals.
         agenda.sort_by_key(|&(at_ns, action)| (at_ns, action != Action::Sample));
         agenda.reverse();
         Ok(EmulatedLinks {
@@ -156,7 +157,7 @@ impl<'d> EmulatedLinks<'d> {
         })
     }
 
-    /// When something is due next; `u64::MAX` when nothing is.
+    /// When the next action is due, or `u64::MAX`.
     pub fn next_ns(&self) -> u64 {
         if let Some(&(at_ns, _)) = self.arrived.front() {
             return at_ns;
@@ -165,8 +166,8 @@ impl<'d> EmulatedLinks<'d> {
         head_ns.min(self.agenda.last().map_or(u64::MAX, |&(at_ns, _)| at_ns))
     }
 
-    /// Does all that is due by `now_ns`, each at its own time, and hands over packets at the end of their routes. A packet
-    /// goes on to its next link at the moment that the link before says, however late this is called.
+    /// Performs all actions due by `now_ns`, each at its own time, and hands over packets at the end of their routes. A
+    /// packet moves to its next link at the time the previous link computed, however late this is called.
     pub fn advance(&mut self, now_ns: u64, deliver: &mut impl FnMut(Delivery)) {
         loop {
             while let Some((at_ns, packet)) = self.arrived.pop_front() {
@@ -197,7 +198,7 @@ impl<'d> EmulatedLinks<'d> {
         }
     }
 
-    /// Memory for a packet that is to come in, and the header before it.
+    /// Reserves memory for an incoming packet and its header.
     pub fn place(&mut self) -> Slot {
         let slot = self.pool.take();
         if self.flow_of.len() <= slot as usize {
@@ -206,18 +207,18 @@ impl<'d> EmulatedLinks<'d> {
         slot
     }
 
-    /// The memory of a place.
+    /// The memory of a slot.
     pub fn memory(&mut self, slot: Slot) -> &mut [u8] {
         self.pool.memory(slot)
     }
 
-    /// The place is not needed.
+    /// Frees a slot.
     pub fn give_back(&mut self, slot: Slot) {
         self.pool.give_back(slot);
     }
 
-    /// The packet of `length` bytes in `slot` comes in by `port` at `now_ns`; [`Self::advance`] has been called for that
-    /// time.
+    /// Accepts the packet of `length` bytes in `slot` from `port` at `now_ns`. [`Self::advance`] must have been called
+    /// for that time.
     pub fn accept(&mut self, now_ns: u64, port: usize, slot: Slot, length: usize) {
         self.received += 1;
         let Ok(size) = u16::try_from(length) else { return self.no_route(slot) };
@@ -242,7 +243,7 @@ impl<'d> EmulatedLinks<'d> {
         }
     }
 
-    /// Something came in that is no packet.
+    /// Counts something received that is not a packet.
     pub fn unreadable(&mut self) {
         self.received += 1;
         self.unrouted += 1;
@@ -254,7 +255,7 @@ impl<'d> EmulatedLinks<'d> {
         (rows, samples, self.flows)
     }
 
-    /// Packets that came in, and those that are still on links.
+    /// Number of packets on links.
     #[cfg(test)]
     pub fn in_flight(&self) -> usize {
         self.pool.used()
@@ -307,7 +308,7 @@ impl<'d> EmulatedLinks<'d> {
         }
     }
 
-    /// The packet is at the end of its route.
+    /// Hands over a packet at the end of its route.
     fn arrive(&mut self, at_ns: u64, packet: Packet<Tag>, deliver: &mut impl FnMut(Delivery)) {
         let port = self.routes[packet.tag.next as usize + 1] as usize;
         if packet.ce() {
@@ -317,7 +318,7 @@ impl<'d> EmulatedLinks<'d> {
         self.pool.give_back(packet.tag.slot);
     }
 
-    /// Onto the link where its route goes on.
+    /// Moves a packet onto the next link of its route.
     fn forward(&mut self, at_ns: u64, packet: Packet<Tag>) {
         let link = self.routes[packet.tag.next as usize];
         if link >= FIRST_CROSSING {
@@ -338,7 +339,7 @@ impl<'d> EmulatedLinks<'d> {
         }
     }
 
-    /// A packet came to a stage that changes the order of its packets, or has them twice.
+    /// Handles a packet at a stage that reorders or duplicates packets.
     #[cold]
     fn disordered(&mut self, at_ns: u64, link: u32, packet: Packet<Tag>, (mut reschedule, twice): (bool, bool)) {
         if twice {
@@ -360,7 +361,7 @@ impl<'d> EmulatedLinks<'d> {
         }
     }
 
-    /// The medium serves the next if it is free.
+    /// Lets the medium serve the next packet if it is idle.
     fn serve(&mut self, at_ns: u64, number: usize) {
         let EmulatedLinks { media, links, heads, .. } = self;
         let medium = &mut media.0[number];
@@ -370,8 +371,8 @@ impl<'d> EmulatedLinks<'d> {
         }
     }
 
-    /// Where the route of a packet begins that comes in by `port`, when there are boxes; `direct` is what its destination
-    /// says, which a server does not know of a client behind a NAT.
+    /// Start of the route of a packet that comes in by `port`, if there are middleboxes. `direct` is the route by its
+    /// destination, which a server does not know for a client behind a NAT.
     #[cold]
     fn embark(&mut self, slot: Slot, direct: Option<u32>) -> Option<u32> {
         let flow = header::tcp_flow(self.pool.packet(slot));
@@ -394,7 +395,7 @@ impl<'d> EmulatedLinks<'d> {
         Some(start)
     }
 
-    /// The packet meets the boxes at which its route is.
+    /// Processes the packet at the middleboxes that its route has reached.
     #[cold]
     fn cross(&mut self, at_ns: u64, packet: Packet<Tag>) {
         let Some(boxes) = &mut self.boxes else { unreachable!("a crossing is of a chain") };
@@ -410,7 +411,7 @@ impl<'d> EmulatedLinks<'d> {
         self.leave(at_ns, chain, left, flow);
     }
 
-    /// Releases what a chain no longer holds.
+    /// Releases segments whose holding time in a chain is over.
     #[cold]
     fn release(&mut self, at_ns: u64, chain: usize) {
         let Some(boxes) = &mut self.boxes else { unreachable!("a chain is of boxes") };
@@ -419,7 +420,7 @@ impl<'d> EmulatedLinks<'d> {
         self.leave(at_ns, chain, left, NO_FLOW);
     }
 
-    /// Forwards what leaves a chain.
+    /// Forwards the packets that leave a chain.
     fn leave(&mut self, at_ns: u64, chain: usize, left: Vec<Left>, flow: u32) {
         let due_ns = self.boxes.as_ref().and_then(|boxes| boxes.next_timeout_ns(chain));
         if let Some(due_ns) = due_ns {
@@ -427,7 +428,7 @@ impl<'d> EmulatedLinks<'d> {
             self.heads.push(Reverse((due_ns, number as u32)));
         }
         for Left { journey, way, packet: bytes, ecn, continues } in left {
-            // A client that cannot be reached gets no answer from a box either.
+            // A client that cannot be reached gets no answer from a middlebox either.
             let Some(next) = journey.routes[way as usize].and_then(|start| self.position(start, chain)) else {
                 continue;
             };
@@ -448,14 +449,14 @@ impl<'d> EmulatedLinks<'d> {
         }
     }
 
-    /// Where the route that begins at `start` meets a chain.
+    /// Where the route that starts at `start` crosses a chain.
     fn position(&self, start: u32, chain: usize) -> Option<u32> {
         let route = self.routes[start as usize..].iter().take_while(|&&entry| entry != ROUTE_END);
         let at = route.clone().position(|&entry| entry >= FIRST_CROSSING && crossing(entry).0 == chain)?;
         Some(start + at as u32)
     }
 
-    /// From a crossing to what comes after it.
+    /// Moves a packet from a crossing to the next route entry.
     fn go_on(&mut self, at_ns: u64, mut packet: Packet<Tag>) {
         packet.tag.next += 1;
         if self.routes[packet.tag.next as usize] == ROUTE_END {
@@ -500,7 +501,7 @@ impl<'d> EmulatedLinks<'d> {
     }
 }
 
-/// What a packet crosses on a path: directions of links, and the boxes that stand at their ends on the server's side.
+/// The route entries of a path: directions of links, and the middleboxes at their server-side ends.
 fn crossed(description: &Description, path: &Path, down: bool) -> Vec<u32> {
     let with_boxes = |direction: u32| {
         let link = direction / 2;
@@ -512,7 +513,7 @@ fn crossed(description: &Description, path: &Path, down: bool) -> Vec<u32> {
     path.crossed(down).into_iter().flat_map(with_boxes).flatten().collect()
 }
 
-/// The chain of an entry of a route, and the way.
+/// The chain of a route entry, and the direction.
 const fn crossing(entry: u32) -> (usize, Way) {
     let number = entry - FIRST_CROSSING;
     ((number / 2) as usize, if number.is_multiple_of(2) { Way::Up } else { Way::Down })

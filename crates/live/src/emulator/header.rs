@@ -1,5 +1,5 @@
-//! What the emulator reads of a packet: its destination, whether it carries data, and its ECN field. It trusts nothing:
-//! a packet that it cannot parse is not routed.
+//! Parses what the emulator needs of a packet: its destination, whether it carries data, and its ECN field. The input
+//! is untrusted: a packet that cannot be parsed is not routed.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -8,28 +8,28 @@ use wire::Ecn;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// The two ends of a TCP flow, from the sender's side.
+/// The two ends of a TCP flow, as seen by the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct FlowKey {
-    /// Address and port that sent.
+    /// Source address and port.
     pub source: (IpAddr, u16),
-    /// Address and port it is for.
+    /// Destination address and port.
     pub destination: (IpAddr, u16),
 }
 
-/// A packet's header.
+/// The parsed header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Where it goes.
+    /// Destination address.
     pub destination: IpAddr,
-    /// Its ECN codepoint.
+    /// ECN codepoint.
     pub ecn: Ecn,
-    /// Its flow, when it is a TCP segment with data.
+    /// Its flow, if it is a TCP segment with data.
     pub data: Option<FlowKey>,
 }
 
 impl Header {
-    /// The header of a whole packet; `None` if it is neither IPv4 nor IPv6.
+    /// Parses the header of a complete packet; `None` if it is neither IPv4 nor IPv6.
     pub fn read(packet: &[u8]) -> Option<Header> {
         match packet.first()? >> 4 {
             4 => Self::read_v4(packet),
@@ -69,7 +69,7 @@ impl Header {
     }
 }
 
-/// The flow of a packet that [`Header::read`] has read, when it is a whole TCP segment with or without data.
+/// The flow of a packet parsed by [`Header::read`], if it is a complete TCP segment, with or without data.
 pub fn tcp_flow(packet: &[u8]) -> Option<FlowKey> {
     let (ip_len, source, destination) = match packet.first()? >> 4 {
         4 => {
@@ -97,7 +97,7 @@ pub fn tcp_flow(packet: &[u8]) -> Option<FlowKey> {
     Some(FlowKey { source: (source, ports[0]), destination: (destination, ports[1]) })
 }
 
-/// Sets Congestion Experienced (RFC 3168 §5) in a packet that [`Header::read`] has read.
+/// Sets Congestion Experienced (RFC 3168 §5) in a packet parsed by [`Header::read`].
 pub fn mark_congestion(packet: &mut [u8]) {
     match packet.first().map(|first| first >> 4) {
         Some(4) if packet.len() >= 20 => {
@@ -115,8 +115,8 @@ pub fn mark_congestion(packet: &mut [u8]) {
     }
 }
 
-/// A number for the flow of a packet that [`Header::read`] has read: of its addresses and protocol and, where it has them
-/// and is no fragment, its ports.
+/// A hash of the flow of a packet parsed by [`Header::read`]: of its addresses and protocol and, unless it is a
+/// fragment or has none, its ports.
 pub fn flow_number(packet: &[u8]) -> u64 {
     let (addresses, protocol, ports_at) = match packet.first().map(|first| (first >> 4, usize::from(first & 0xf) * 4)) {
         Some((4, header_len)) if packet.len() >= 20 => {
@@ -131,11 +131,11 @@ pub fn flow_number(packet: &[u8]) -> u64 {
         _ => &[],
     };
     let bytes = addresses.iter().chain(std::iter::once(&protocol)).chain(ports);
-    // FNV-1a; the queue mixes it with a key of its own.
+    // FNV-1a; the queue mixes the result with its own key.
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// The flow of a packet, and its hosts: by their addresses.
+/// The flow of a packet, and its hosts by their addresses.
 pub fn flow_of(packet: &[u8]) -> network::Flow {
     let address = |bytes: Option<&[u8]>| {
         let bytes = bytes.and_then(<[u8]>::last_chunk::<4>);
@@ -221,7 +221,7 @@ mod tests {
         let packet = v4(10);
         let number = flow_number(&packet);
         assert_eq!(number, flow_number(&v4(500)), "whatever it carries");
-        // The last octet of each address, a port of each end, and the protocol.
+        // The last byte of each address, a port of each end, and the protocol.
         for at in [15, 19, 21, 23, 9] {
             let mut other = packet.clone();
             other[at] ^= 1;
@@ -251,7 +251,7 @@ mod tests {
                 mark_congestion(&mut whole[..length].to_vec());
             }
         }
-        // A header length that points behind the end, and one below the least.
+        // A header length beyond the end, and one below the minimum.
         let mut long = v4(0);
         long[0] = 0x4f;
         assert_eq!(Header::read(&long), None);

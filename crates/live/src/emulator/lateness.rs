@@ -1,11 +1,11 @@
-//! How late packets are handed over: the difference between the moment a link says and the moment it was done.
+//! Lateness of packets: the difference between the departure time that a link computed and the actual one.
 
 use serde::Serialize;
 
-/// Parts of each power of two: a quantile is exact to one sixteenth.
+/// Buckets per power of two, which make quantiles exact to one sixteenth.
 const PARTS: u64 = 16;
 
-/// Latenesses gathered, in nanoseconds.
+/// A histogram of lateness in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     count: u64,
@@ -14,7 +14,7 @@ pub struct Lateness {
     buckets: Vec<u64>,
 }
 
-/// Summary of [`Lateness`]; all 0 without a packet.
+/// Summary of [`Lateness`]; all 0 without packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// Packets handed over.
@@ -23,7 +23,7 @@ pub struct Summary {
     pub mean_ns: u64,
     /// 99th percentile, rounded up by at most a sixteenth.
     pub p99_ns: u64,
-    /// The largest.
+    /// Maximum.
     pub max_ns: u64,
 }
 
@@ -57,7 +57,8 @@ impl Lateness {
     }
 }
 
-/// Values below `PARTS` have a bucket each; above, the power of two and the four bits behind the first say which.
+/// Values below `PARTS` have one bucket each. Above, the power of two and the four bits after the leading one select
+/// the bucket.
 fn bucket(value: u64) -> usize {
     let Some(power) = value.checked_ilog2().filter(|_| value >= PARTS) else { return value as usize };
     let shift = power - PARTS.ilog2();

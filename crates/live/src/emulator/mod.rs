@@ -1,11 +1,11 @@
-//! The link emulator: the links, queues, loss and events of a scenario between TUN devices, by the machine's clock.
+//! The link emulator: runs the links, queues, losses and events of a scenario between TUN devices, in real time.
 //!
-//! One thread takes packets from the devices, moves them over the links of crate `network` and hands them over when a
-//! link says so. A packet goes on to its next link at the moment the link before *says*, not at the moment this thread
-//! came to it, so that lateness does not add up from hop to hop; what is left is how late packets are handed over at the
-//! end, which is measured for each of them ([`Report::lateness`]).
+//! One thread reads packets from the devices, moves them over the links of crate `network` and hands them over at the
+//! time that a link computes. A packet moves to its next link at the time the previous link *computed*, not when this
+//! thread got to it, so that lateness does not accumulate from hop to hop. What remains is the lateness of the final
+//! hand-over, which is measured for each packet ([`Report::lateness`]).
 //!
-//! The thread asks for SCHED_FIFO and for idle states without latency, sleeps in `epoll_pwait2` and never spins.
+//! The thread requests SCHED_FIFO and processor idle states without latency, sleeps in `epoll_pwait2` and never spins.
 
 mod boxes;
 mod capture;
@@ -27,52 +27,52 @@ pub use header::FlowKey;
 pub use lateness::Summary as Lateness;
 pub use thread::Running;
 
-/// The devices that packets come in and leave by, and their ways over the paths of a description.
+/// The devices that packets enter and leave by, and their routes over the paths of a description.
 #[derive(Debug)]
 pub struct Network {
-    /// In the order that routes count them.
+    /// The ports, in the order in which routes number them.
     pub ports: Vec<Port>,
-    /// The largest packet that any of them takes, in bytes: the largest MTU.
+    /// The largest packet that any port accepts, in bytes: the largest MTU.
     pub packet_bytes: usize,
-    /// Captures of what passes them.
+    /// Captures of the packets at the ports.
     pub captures: Captures,
-    /// Clients behind NATs, as they become known.
+    /// The clients behind NATs found so far.
     pub translations: Translations,
 }
 
-/// One device.
+/// A device of the emulator.
 #[derive(Debug)]
 pub struct Port {
-    /// It.
+    /// The TUN device.
     pub tun: Tun,
-    /// Destinations of packets from it; others are counted and dropped.
+    /// Routes by destination. Packets to other destinations are counted and dropped.
     pub routes: Vec<Route>,
-    /// Whether packets from it came in by another device before, and were counted there.
+    /// Whether its packets came in by another device before and were counted there.
     pub inner: bool,
 }
 
-/// Where packets to one address go.
+/// The route of packets to one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
-    /// The packet's destination.
+    /// Destination address of the packets.
     pub destination: IpAddr,
-    /// Index into the description's paths; `None`: the packet goes straight to the port, over no link.
+    /// Index into the description's paths; `None` if the packets go straight to the port, over no link.
     pub path: Option<usize>,
     /// Whether the path is crossed from the server's side to the client's.
     pub down: bool,
-    /// Index of the port that they leave by.
+    /// Index of the outgoing port.
     pub port: usize,
 }
 
-/// Segments with data of one flow that came in after the warm-up.
+/// Data segments of one flow that came in after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct FlowCount {
-    /// Its ends; the client's is its own, also where a NAT shows servers another.
+    /// Ends of the flow, with the client's own address even if a NAT shows servers another.
     pub key: FlowKey,
-    /// How many came in.
+    /// Data segments that came in.
     pub data_sent: u64,
-    /// How many of those were lost.
+    /// How many of these were lost.
     pub data_lost: u64,
 }
 
@@ -81,31 +81,31 @@ pub struct FlowCount {
 pub struct Report {
     /// Directions of links in the description's order: down, then up.
     pub links: Vec<Link>,
-    /// Samples of them.
+    /// Samples of the links.
     pub link_samples: LinkSamples,
     /// Data segments and their losses, flow by flow.
     pub flows: Vec<FlowCount>,
-    /// How late packets were handed over.
+    /// Lateness of the packets.
     pub lateness: Lateness,
     /// Packets that came in.
     pub received: u64,
-    /// Packets that no route was found for.
+    /// Packets without a route.
     pub unrouted: u64,
-    /// Packets that a host did not take: its interface was down, or it had no memory.
+    /// Packets that a host did not accept because its interface was down or it had no memory.
     pub refused: u64,
-    /// CPU time of the thread in nanoseconds; what the kernel does with a packet while it is handed over is in it.
+    /// CPU time of the thread in nanoseconds, including what the kernel does with a packet during its hand-over.
     pub cpu_ns: u64,
-    /// Whether the thread was scheduled as real-time.
+    /// Whether the thread had a real-time priority.
     pub real_time: bool,
 }
 
-/// Why there is no emulation.
+/// Why an emulation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EmulatorError {
     /// The network does not fit the description.
     #[error("{0}")]
     Invalid(String),
-    /// The machine refuses.
+    /// A system call failed.
     #[error("emulator: {0}")]
     Machine(#[from] io::Error),
 }

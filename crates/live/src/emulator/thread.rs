@@ -1,4 +1,4 @@
-//! The thread that drives the emulated links by the machine's clock.
+//! The thread that drives the emulated links in real time.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -18,24 +18,24 @@ use crate::offload::{Cut, FRAME_LIMIT, HEADER_LEN};
 use crate::system;
 use crate::tun::Tun;
 
-/// Below the kernel's own threads at 50.
+/// Below the kernel's own threads, which have 50.
 const FIFO_PRIORITY: i32 = 40;
-/// How long a wait is at most, so that the order to stop is heard.
+/// Maximum duration of a wait, so that a request to stop is noticed.
 const LONGEST_WAIT_NS: u64 = 20_000_000;
-/// Packets taken from one port before the others have their turn.
+/// Packets read from one port before the others get their turn.
 const BATCH: usize = 64;
 
-/// An emulation that goes on, on a thread of its own.
+/// An emulation that runs on its own thread.
 pub struct Running {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<Report, EmulatorError>>>,
 }
 
 impl Running {
-    /// Starts to emulate the links of `description`; time 0 is the origin of `clock`.
+    /// Starts the emulation of `description`. Time 0 is the origin of `clock`.
     ///
     /// # Errors
-    /// When `network` does not fit the description, or the machine refuses a thread.
+    /// `network` does not fit the description, or no thread can be created.
     pub fn start(description: Arc<Description>, network: Network, clock: Clock) -> Result<Running, EmulatorError> {
         EmulatedLinks::new(&description, &network).map_err(EmulatorError::Invalid)?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -52,10 +52,10 @@ impl Running {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Stops it, and returns what it did until then.
+    /// Stops the emulation and returns its results so far.
     ///
     /// # Errors
-    /// The error that ended it earlier.
+    /// The error that ended the emulation earlier.
     pub fn finish(mut self) -> Result<Report, EmulatorError> {
         self.stop.store(true, Ordering::Relaxed);
         match self.thread.take().map(JoinHandle::join) {
@@ -70,7 +70,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // Its error goes with it: whoever drops this does not want to know.
+            // The error is dropped, because the caller has not asked for it.
             let _ = thread.join();
         }
     }
@@ -115,7 +115,7 @@ fn emulate(
             take_in(&mut emulated, event.data.u64() as usize, &mut frame, &mut exit)?;
         }
     }
-    // What is due at the end is still done; later packets stay on their links.
+    // What is due at the end is still performed. Later packets stay on their links.
     let end_ns = description.duration_ns.min(clock.now_ns());
     emulated.advance(end_ns, &mut |delivery| exit.hand_over(&delivery));
     let (received, unrouted) = (emulated.received, emulated.unrouted);
@@ -126,8 +126,8 @@ fn emulate(
     Ok(Report { links, link_samples, flows, lateness, received, unrouted, refused, cpu_ns, real_time })
 }
 
-/// Takes in packets of one port, each at the moment it is found. What the host hands over at once as many packets comes in
-/// as many, at one moment.
+/// Reads packets of one port, each at the time it is found. A frame that the host hands over as several packets gives
+/// several packets with the same time.
 fn take_in(emulated: &mut EmulatedLinks, port: usize, frame: &mut [u8], exit: &mut Exit) -> Result<(), EmulatorError> {
     let mut taken = 0;
     while taken < BATCH {
@@ -154,7 +154,7 @@ fn take_in(emulated: &mut EmulatedLinks, port: usize, frame: &mut [u8], exit: &m
     Ok(())
 }
 
-/// Where packets leave.
+/// The outgoing side of the emulation.
 struct Exit<'t> {
     tuns: &'t [Tun],
     clock: Clock,
@@ -166,7 +166,7 @@ struct Exit<'t> {
 
 impl Exit<'_> {
     fn hand_over(&mut self, delivery: &Delivery) {
-        // Before the call: the kernel takes the packet all the way to the socket within it.
+        // Read before the call, in which the kernel takes the packet all the way to the socket.
         let now_ns = self.clock.now_ns();
         self.lateness.add(now_ns.saturating_sub(delivery.due_ns));
         if let Err(error) = self.captures.packet(delivery.port, now_ns, delivery.frame) {
@@ -180,7 +180,7 @@ impl Exit<'_> {
     }
 }
 
-/// Keeps the processors out of sleep they are slow to wake from, while the file is open. Where that is not to be had
+/// Keeps the processors out of idle states that are slow to leave, while the file is open. If that is not possible,
 /// wake-ups are later, which the lateness shows.
 fn stay_awake() -> Option<File> {
     let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency").ok()?;

@@ -1,4 +1,4 @@
-//! The agenda of a run by the machine's clock.
+//! The agenda of a run in real time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,33 +6,33 @@ use std::collections::BinaryHeap;
 use application::{Runtime, Stream};
 use scenario::description::Description;
 
-/// Something to be done at its time; at one time in this order.
+/// An action at a given time. Simultaneous actions happen in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Due {
-    /// Ask the kernel of its sockets.
+    /// Query the kernel about its sockets.
     Look,
     /// Take a sample.
     Sample,
-    /// Record all counters.
+    /// Take a snapshot of all counters.
     WarmUpEnds,
-    /// An event of the scenario, that its links hear of elsewhere.
+    /// An event of the scenario. The emulated links receive it separately.
     Change(usize),
     /// An application starts.
     Start(u32),
-    /// The time has come that an application asked for.
+    /// An application asked to be woken at this time.
     Wake(u32),
     /// An application stops.
     Stop(u32),
 }
 
-/// All that is due.
+/// All actions that are due later.
 #[derive(Debug)]
 pub struct Agenda {
     due: BinaryHeap<Reverse<(u64, Due)>>,
 }
 
 impl Agenda {
-    /// With what is known in advance: the end of the warm-up, starts and stops.
+    /// The actions known in advance: the end of the warm-up, starts and stops.
     pub fn new<F: Clone>(description: &Description, applications: &Runtime<F>) -> Agenda {
         let mut agenda = Agenda::measuring(description);
         for (number, application) in (0..).zip(&applications.applications) {
@@ -44,24 +44,24 @@ impl Agenda {
         agenda
     }
 
-    /// Only what is measured: no application starts here.
+    /// Only the measurements: no application starts here.
     pub fn measuring(description: &Description) -> Agenda {
         let mut agenda = Agenda { due: BinaryHeap::new() };
         agenda.push(description.warmup_ns, Due::WarmUpEnds);
         agenda
     }
 
-    /// Adds something.
+    /// Adds an action.
     pub fn push(&mut self, at_ns: u64, due: Due) {
         self.due.push(Reverse((at_ns, due)));
     }
 
-    /// When the next is due; `u64::MAX` when nothing is.
+    /// When the next action is due, or `u64::MAX`.
     pub fn next_ns(&self) -> u64 {
         self.due.peek().map_or(u64::MAX, |&Reverse((at_ns, _))| at_ns)
     }
 
-    /// The next that is due at `now_ns`, with the time when it was.
+    /// Takes the next action due at `now_ns`, with the time at which it was due.
     pub fn take(&mut self, now_ns: u64) -> Option<(u64, Due)> {
         if self.next_ns() > now_ns {
             return None;
@@ -70,7 +70,7 @@ impl Agenda {
     }
 }
 
-/// Starts, wakes or stops an application. `stream` finds a transfer's.
+/// Starts, wakes or stops an application. `stream` returns the stream of a transfer.
 pub fn tell<'s, F: Clone>(applications: &mut Runtime<F>, due: Due, stream: impl FnOnce(u32) -> Option<&'s Stream>) {
     match due {
         Due::Start(number) => applications.start(number),

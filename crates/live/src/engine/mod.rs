@@ -1,4 +1,4 @@
-//! What the engines in real time share: the emulator's devices as Python hands them over, the thread of the hosts beside the
+//! Common parts of the real-time engines: the emulator's devices as passed by Python, the hosts' thread beside the
 //! emulator's, and the rows of the outcome.
 
 pub(crate) mod agenda;
@@ -16,15 +16,16 @@ use serde::Deserialize;
 use crate::clock::Clock;
 use crate::emulator::{self, Asked, Captures, Network, Route, Running, Translations};
 
-/// Time that the threads need to get ready, before time 0.
+/// Time for the threads to get ready before time 0.
 pub(crate) const SET_OFF: Duration = Duration::from_millis(20);
 const LOOK_AFTER: Duration = Duration::from_millis(20);
 
-/// Options of a data segment, which take from the MSS: timestamps, and under Multipath TCP a mapping with a DATA_ACK.
+/// TCP options of a data segment, which reduce its payload: timestamps, and with Multipath TCP a mapping with a
+/// DATA_ACK.
 const TCP_OPTIONS: u16 = 12;
 const MPTCP_OPTIONS: u16 = 40;
 
-/// The data of a full segment that the kernel sends.
+/// Payload of a full segment sent by the kernel.
 pub(crate) fn kernel_step_bytes(connection: &Connection) -> u64 {
     let options = match connection.protocol {
         Protocol::Tcp => TCP_OPTIONS,
@@ -33,7 +34,7 @@ pub(crate) fn kernel_step_bytes(connection: &Connection) -> u64 {
     u64::from(connection.mss_bytes.saturating_sub(options).max(1))
 }
 
-/// A device of the emulator, and where packets from it go. The caller owns its descriptor.
+/// A device of the emulator and the routes of packets from it. The caller owns its descriptor.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Port {
@@ -41,15 +42,15 @@ pub struct Port {
     pub tun: RawFd,
     /// Its routes.
     pub routes: Vec<Route>,
-    /// Whether packets from it came in by another device before.
+    /// Whether its packets came in by another device before.
     #[serde(default)]
     pub inner: bool,
-    /// The capture file of what passes it.
+    /// The capture file for this port.
     #[serde(default)]
     pub capture: Option<Asked>,
 }
 
-/// The emulator's network; `tuns` are the devices in the order of `ports`.
+/// The emulator's network. `tuns` are the devices in the order of `ports`.
 pub(crate) fn network(ports: &[Port], tuns: Vec<OwnedFd>, packet_bytes: usize) -> io::Result<Network> {
     let captures = Captures::create(ports.iter().map(|port| port.capture.as_ref()))?;
     let devices = tuns.into_iter().zip(ports);
@@ -59,8 +60,9 @@ pub(crate) fn network(ports: &[Port], tuns: Vec<OwnedFd>, packet_bytes: usize) -
     Ok(Network { ports, packet_bytes, captures, translations: Translations::default() })
 }
 
-/// What `work`, which is the hosts, answers on a thread of its own, called `name`; it ends soon after its argument has become
-/// true. `watch` is called every 20 ms with the time in nanoseconds; nothing is answered when it has ended the run.
+/// Runs the hosts, `work`, on their own thread called `name`, and returns their result. `work` must end soon after its
+/// argument becomes true. `watch` is called every 20 ms with the time in nanoseconds; if it ends the run, there is no
+/// result.
 pub(crate) fn beside<T: Send, E: From<io::Error> + Send>(
     emulator: &Running,
     (clock, duration_ns): (Clock, u64),

@@ -1,4 +1,4 @@
-//! What a run in real time returns: rows like the simulator's, without the values that a host does not report.
+//! The outcome of a run in real time: rows like the simulator's, without the values that hosts do not report.
 
 pub use application::outcome::Connection;
 use application::outcome::SubflowSamples;
@@ -10,7 +10,7 @@ use crate::emulator::{FlowCount, FlowKey, Lateness, Report};
 /// The outcome of one run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The few rows.
+    /// The rows of the tables.
     pub summary: Summary,
     /// Samples of subflows, ordered by time.
     pub subflow_samples: SubflowSamples,
@@ -18,33 +18,33 @@ pub struct Outcome {
     pub link_samples: LinkSamples,
 }
 
-/// Rows, and how the emulation went.
+/// The rows of the tables, and how the emulation went.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// Connections, in the scenario's order, `count` of each.
+    /// Connections in the scenario's order, `count` of each kind.
     pub connections: Vec<Connection>,
     /// Links in the scenario's order: down, then up.
     pub links: Vec<Link>,
-    /// Data segments and their losses, flow by flow, those of programs that are not ours among them.
+    /// Data segments and their losses by flow, including flows of programs that are not ours.
     pub flows: Vec<FlowCount>,
     /// How the emulation went.
     pub emulation: Emulation,
 }
 
-/// How true the emulation was.
+/// Quality of the emulation.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Emulation {
-    /// How late packets were handed over.
+    /// Lateness of the packets.
     pub lateness: Lateness,
     /// Packets that hosts sent.
     pub received: u64,
-    /// Packets that no route was found for.
+    /// Packets without a route.
     pub unrouted: u64,
-    /// Packets that a host did not take.
+    /// Packets that a host did not accept.
     pub refused: u64,
     /// CPU time of the emulator's thread in nanoseconds.
     pub cpu_ns: u64,
-    /// Whether the thread was scheduled as real-time.
+    /// Whether the thread had a real-time priority.
     pub real_time: bool,
 }
 
@@ -61,7 +61,7 @@ impl From<&Report> for Emulation {
     }
 }
 
-/// How many data segments of a flow were sent and lost since the warm-up.
+/// Data segments of a flow that were sent and lost after the warm-up.
 pub(crate) fn sent_and_lost(report: &Report, key: &FlowKey) -> (u64, u64) {
     let flow = report.flows.iter().find(|flow| flow.key == *key);
     flow.map_or((0, 0), |flow| (flow.data_sent, flow.data_lost))

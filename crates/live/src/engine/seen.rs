@@ -1,4 +1,4 @@
-//! What a polled kernel reports of a subflow, in the terms of our own transport.
+//! Converts what a polled kernel reports about a subflow to the counters of our own transport.
 
 use application::Told;
 use transport::Statistics;
@@ -8,15 +8,15 @@ use crate::linux::info::TcpInfo;
 /// One end of a subflow as reported by the kernel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
-    /// Its last report, in the terms of our own transport.
+    /// The last report, as counters of our own transport.
     pub statistics: Statistics,
-    /// Whether it counts timeouts.
+    /// Whether the kernel counts timeouts.
     pub has_timeouts: bool,
     bytes_acked: u64,
 }
 
 impl Seen {
-    /// It says this now.
+    /// Updates the counters with the report `tcp`.
     pub fn says(&mut self, now_ns: u64, tcp: TcpInfo) {
         let of = &mut self.statistics;
         let cwnd = f64::from(tcp.cwnd_segments);
@@ -33,7 +33,7 @@ impl Seen {
         of.timeouts = tcp.timeouts.into();
         self.has_timeouts = tcp.has_timeouts;
         of.new_bytes_received = of.new_bytes_received.max(tcp.bytes_received);
-        // Smoothed RTTs, each weighted by the bytes acknowledged while it was so.
+        // Smoothed RTTs, weighted by the bytes acknowledged since the last report.
         let acked = tcp.bytes_acked.saturating_sub(self.bytes_acked);
         self.bytes_acked = tcp.bytes_acked;
         if tcp.srtt_us > 0 {
@@ -42,8 +42,7 @@ impl Seen {
         }
     }
 
-    /// The counters of a sender that it reports: a kernel does not report reinjections, nor, before Linux 6.7,
-    /// timeouts.
+    /// Which of a sender's counters the kernel reports: not reinjections, nor timeouts before Linux 6.7.
     pub fn told(&self) -> Told {
         Told { timeouts: self.has_timeouts, reinjections: false }
     }

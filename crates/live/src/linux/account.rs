@@ -1,4 +1,4 @@
-//! What a connection over the kernel's sockets is counted by, whether this machine has one of its ends or both.
+//! Accounting of a connection over kernel sockets, whether one of its ends or both are on this machine.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use super::info::{self, Subflow};
 use super::track::Track;
 use crate::emulator::FlowKey;
 
-/// A connection's data and subflows.
+/// Data and subflows of a connection.
 pub struct Account {
     /// Number of the application that opened it.
     pub application: u32,
@@ -26,7 +26,7 @@ impl Account {
         Account { application, kind, mptcp, stream, tracks: Vec::new(), fallback: false }
     }
 
-    /// All so far belongs to the warm-up.
+    /// Ends the warm-up: all counts so far belong to it.
     pub fn warm_up_ends(&mut self, now_ns: u64) {
         self.stream.warm_up_ends();
         for track in &mut self.tracks {
@@ -34,25 +34,25 @@ impl Account {
         }
     }
 
-    /// The last byte has arrived.
+    /// Reports that the last byte has arrived.
     pub fn completed(&mut self, now_ns: u64) {
         for track in &mut self.tracks {
             track.kept.completed_cwnd = Some(track.mark(now_ns).cwnd_integral);
         }
     }
 
-    /// What each subflow has counted.
+    /// The counts of each subflow.
     pub fn tallies(&self, warmup_ns: u64, end_ns: u64) -> Vec<Tally<FlowKey>> {
         let window = Window::of(self.stream.start_ns, self.stream.completion_ns, warmup_ns, end_ns);
         self.tracks.iter().map(|track| track.tally(window)).collect()
     }
 
-    /// The subflows as the kernel shows them at `socket`, which speaks Multipath TCP if `mptcp`; `connected` if it has a
+    /// The subflows that the kernel reports for `socket`, which uses Multipath TCP if `mptcp`; `connected` if it has a
     /// peer.
     pub fn subflows(socket: &OwnedFd, mptcp: bool, connected: bool) -> io::Result<Vec<Subflow>> {
         if mptcp {
             match info::mptcp_subflows(socket.as_fd()) {
-                // The accepted socket of a client that does not speak it is one of TCP.
+                // The accepted socket of a client without Multipath TCP is a TCP socket.
                 Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {}
                 answer => return answer,
             }
@@ -60,7 +60,7 @@ impl Account {
         if connected { info::tcp_subflow(socket.as_fd()) } else { Ok(Vec::new()) }
     }
 
-    /// The subflow with this client's end; a new one if `path` knows the path it takes.
+    /// The subflow with this client's end. Creates it if `path` knows its path.
     pub fn track(
         &mut self,
         client: SocketAddr,

@@ -1,6 +1,7 @@
-//! What the kernel reports of a connection's subflows: `tcp_info` of each, and its addresses. The structures are those
-//! of linux/tcp.h and linux/mptcp.h. They have grown: each answer states how many bytes of them the kernel knows, and that of
-//! an array also the distance between its elements, which is smaller than requested on an older kernel.
+//! Queries the kernel about a connection's subflows: the `tcp_info` of each, and its addresses. The structures are
+//! those of linux/tcp.h and linux/mptcp.h, which have grown over time. Each answer states how many bytes of them the
+//! kernel knows; that of an array also states the distance between its elements, which is smaller than requested on an
+//! older kernel.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,15 +15,15 @@ const MPTCP_TCPINFO: i32 = 2;
 const MPTCP_SUBFLOW_ADDRS: i32 = 3;
 /// `MPTCP_INFO_FLAG_FALLBACK`.
 const FALLBACK: u32 = 1;
-/// The kernel has no more subflows in a connection: the first and eight, with Linux 6.18 sixty-four.
+/// The kernel's limit of subflows in a connection: the first and eight more, since Linux 6.18 sixty-four more.
 const SUBFLOWS: usize = 65;
-/// `struct mptcp_subflow_data`, which comes before the elements.
+/// `struct mptcp_subflow_data`, which precedes the elements.
 const HEADER: usize = 16;
 const INFO: usize = 248;
 /// Two `sockaddr_storage`.
 const ADDRESSES: usize = 256;
 
-/// The fields of `struct tcp_info` that are used.
+/// The used fields of `struct tcp_info`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     pub cwnd_segments: u32,
@@ -32,18 +33,18 @@ pub struct TcpInfo {
     pub data_segments_sent: u32,
     pub bytes_acked: u64,
     pub bytes_received: u64,
-    /// 0 where the kernel does not count them: Linux 6.1 does not, 6.6.63 does.
+    /// 0 if the kernel does not count them: Linux 6.1 does not, 6.6.63 does.
     pub timeouts: u16,
-    /// Whether it counts them.
+    /// Whether the kernel counts timeouts.
     pub has_timeouts: bool,
 }
 
-/// Where a number of `struct tcp_info` stands that not every kernel tells: it does when it knows as many bytes.
+/// Offset of `tcpi_total_rto` in `struct tcp_info`. A kernel reports it if it knows these two bytes.
 const TOTAL_RTO: usize = 240;
-/// The same of `struct mptcp_info`: `mptcpi_bytes_retrans`, of Linux 6.5.
+/// The same for `struct mptcp_info`: `mptcpi_bytes_retrans`, since Linux 6.5.
 const BYTES_RETRANS: usize = 48;
 
-/// A subflow as one end sees it.
+/// A subflow as seen by one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subflow {
     pub local: SocketAddr,
@@ -53,7 +54,7 @@ pub struct Subflow {
 
 /// The current subflows of a socket of protocol IPPROTO_MPTCP; after a fallback, the only one.
 pub fn mptcp_subflows(socket: BorrowedFd<'_>) -> io::Result<Vec<Subflow>> {
-    // Between the two calls a subflow may come or go: then once more.
+    // A subflow may come or go between the two calls: then try again.
     for _ in 0..3 {
         let infos = elements::<INFO>(socket, MPTCP_TCPINFO)?;
         let addresses = elements::<ADDRESSES>(socket, MPTCP_SUBFLOW_ADDRS)?;
@@ -65,7 +66,7 @@ pub fn mptcp_subflows(socket: BorrowedFd<'_>) -> io::Result<Vec<Subflow>> {
     Ok(Vec::new())
 }
 
-/// The one subflow of a TCP socket.
+/// The only subflow of a TCP socket.
 pub fn tcp_subflow(socket: BorrowedFd<'_>) -> io::Result<Vec<Subflow>> {
     let mut info = [0; INFO];
     let length = get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
@@ -75,19 +76,19 @@ pub fn tcp_subflow(socket: BorrowedFd<'_>) -> io::Result<Vec<Subflow>> {
     Ok(vec![Subflow { local, remote: SocketAddr::try_from(remote)?, tcp }])
 }
 
-/// Whether a socket of protocol IPPROTO_MPTCP, or one that was accepted by such, speaks plain TCP.
+/// Whether a socket of protocol IPPROTO_MPTCP, or one accepted from it, uses plain TCP.
 pub fn fell_back(socket: BorrowedFd<'_>) -> bool {
     let mut info = [0; 80];
     match get_option(socket, SOL_MPTCP, MPTCP_INFO, &mut info) {
-        // Six octets and two of padding come before the flags.
+        // Six bytes and two of padding precede the flags.
         Ok(_) => u32_at(&info, 8) & FALLBACK != 0,
         // An accepted socket of a plain TCP client is a TCP socket.
         Err(error) => matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOPROTOOPT)),
     }
 }
 
-/// Bytes that a socket of protocol IPPROTO_MPTCP has sent again on another subflow; `None` before Linux 6.5, which does not
-/// count them, and for a socket that speaks TCP.
+/// Bytes that a socket of protocol IPPROTO_MPTCP has retransmitted at the MPTCP level; `None` before Linux 6.5, which
+/// does not count them, and for a TCP socket.
 pub fn repeated_bytes(socket: BorrowedFd<'_>) -> Option<u64> {
     let mut info = [0; 80];
     let known = get_option(socket, SOL_MPTCP, MPTCP_INFO, &mut info).ok()?;
@@ -98,7 +99,7 @@ fn read_repeated(info: &[u8], known: usize) -> Option<u64> {
     (known >= BYTES_RETRANS + 8).then(|| u64_at(info, BYTES_RETRANS))
 }
 
-/// The elements of one of the options that give an array, with the bytes of each that the kernel knows.
+/// The elements of an option that returns an array, each with the number of its bytes that the kernel knows.
 fn elements<const SIZE: usize>(socket: impl AsFd, option: i32) -> io::Result<Vec<([u8; SIZE], usize)>> {
     let mut buffer = vec![0; HEADER + SUBFLOWS * SIZE];
     buffer[0..4].copy_from_slice(&(HEADER as u32).to_ne_bytes());
@@ -107,8 +108,8 @@ fn elements<const SIZE: usize>(socket: impl AsFd, option: i32) -> io::Result<Vec
     Ok(split(&buffer))
 }
 
-/// The elements of an answer: the kernel says how many there are, and has replaced the size that was asked for by that of
-/// its own structure where this is smaller.
+/// Splits an answer into its elements. The kernel states their number, and has replaced the requested size by that of
+/// its own structure if this is smaller.
 fn split<const SIZE: usize>(answer: &[u8]) -> Vec<([u8; SIZE], usize)> {
     let count = (u32_at(answer, 4) as usize).min(SUBFLOWS);
     let size = (u32_at(answer, 12) as usize).min(SIZE);
@@ -152,7 +153,7 @@ fn address(storage: &[u8]) -> Option<SocketAddr> {
         libc::AF_INET6 => IpAddr::V6(Ipv6Addr::from(*storage[8..].first_chunk::<16>()?)),
         _ => return None,
     };
-    // A socket of family IPv6 may carry IPv4.
+    // A socket of the IPv6 family may carry IPv4.
     Some(SocketAddr::new(ip.to_canonical(), port))
 }
 

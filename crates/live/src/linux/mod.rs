@@ -1,7 +1,8 @@
-//! The engine `linux`: the kernel's Multipath TCP in network namespaces, over emulated links, with programs of ours on
-//! both ends. Python furnishes the hosts (namespaces, interfaces, addresses, path manager) and hands over a [`Plan`].
+//! The engine `linux`: the kernel's Multipath TCP in network namespaces over emulated links, with our own programs at
+//! both ends. Python sets up the hosts (namespaces, interfaces, addresses, path manager) and passes a [`Plan`].
 //!
-//! Two threads: the emulator, and one that is all programs. Nothing is left when the process ends, however it ends.
+//! There are two threads: the emulator's, and one for all programs. Nothing remains when the process ends, however it
+//! ends.
 
 pub(crate) mod account;
 pub(crate) mod info;
@@ -32,13 +33,13 @@ pub use plan::{Hosts, Plan};
 use traffic::Traffic;
 use transfer::Transfer;
 
-/// Why there is no outcome.
+/// Why a run has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum LinuxError {
-    /// The plan does not fit together.
+    /// The plan is inconsistent.
     #[error("{0}")]
     Invalid(String),
-    /// `watch` answered that the run shall end.
+    /// `watch` returned false.
     #[error("stopped")]
     Stopped,
     /// The emulator failed.
@@ -49,8 +50,8 @@ pub enum LinuxError {
     Programs(#[from] io::Error),
 }
 
-/// Runs a plan to its end, by the machine's clock. `watch` is called every 20 ms with the time in nanoseconds; when it
-/// returns false the run ends with [`LinuxError::Stopped`].
+/// Runs a plan to its end in real time. `watch` is called every 20 ms with the time in nanoseconds. If it returns
+/// false, the run ends with [`LinuxError::Stopped`].
 ///
 /// # Errors
 /// [`LinuxError`].
@@ -92,7 +93,7 @@ fn borrow(fd: &OwnedFd) -> BorrowedFd<'_> {
     std::os::fd::AsFd::as_fd(fd)
 }
 
-/// What is left of the programs when they have ended.
+/// The state of the programs after their end.
 struct Rows {
     runtime: Runtime<FlowKey>,
     transfers: Vec<Option<Transfer>>,

@@ -1,5 +1,5 @@
-//! Connections with both ends on this machine, each in a network namespace. A socket stays in the namespace where it was
-//! made, so that one thread serves them all.
+//! Connections with both ends on this machine, each in its own network namespace. A socket stays in the namespace in
+//! which it was created, so that one thread serves them all.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,26 +19,26 @@ use crate::engine::kernel_step_bytes;
 use crate::namespace;
 use crate::system;
 
-/// Below the emulator's.
+/// Below the emulator's priority.
 const FIFO_PRIORITY: i32 = 30;
-/// Ahead of programs with the default niceness.
+/// Above programs with the default niceness.
 const NICE: i32 = -10;
 
-/// A kind's two hosts, and their namespaces.
+/// The two hosts of a kind of connection, and their namespaces.
 pub struct Pair<'p> {
     pub hosts: &'p Hosts,
     pub client: BorrowedFd<'p>,
     pub server: BorrowedFd<'p>,
 }
 
-/// The hosts of all kinds.
+/// The hosts of all kinds of connections.
 pub struct Namespaces<'p> {
     pairs: &'p [Pair<'p>],
-    /// Clients behind NATs.
+    /// The clients behind NATs.
     translations: Translations,
-    /// Of each kind, when its paths end.
+    /// For each kind, the times at which its paths end.
     path_ends: Vec<Vec<u64>>,
-    /// Who called and was not accepted yet, by kind and the client's end.
+    /// Clients not yet accepted, by kind and the client's end.
     callers: BTreeMap<(usize, SocketAddr), usize>,
 }
 
@@ -61,8 +61,8 @@ impl Endpoint for Namespaces<'_> {
         socket::listen(pair.server, pair.hosts.server, options).map(Some)
     }
 
-    /// As the emulator, and behind it: a program that waits for the processor leaves windows unused and reads late.
-    /// Without the privilege it runs with the default priority.
+    /// Real-time priority like the emulator's, but lower: a program that waits for the processor leaves windows unused
+    /// and reads late. Without the privilege, the thread runs with the default policy.
     fn prepare(&self) {
         if system::schedule_fifo(FIFO_PRIORITY).is_err() {
             let _ = rustix::process::setpriority_process(None, NICE);
@@ -93,7 +93,7 @@ impl Endpoint for Namespaces<'_> {
         let Some(transfer) = &traffic.transfers[number] else { return Ok(()) };
         if transfer.account.stream.sender == SERVER {
             socket::check_congestion(&socket, &traffic.options[kind].congestion)?;
-            // A connection that fell back is one of TCP and takes it too.
+            // A connection that fell back is a TCP connection and accepts the option too.
             socket::bound_unsent(&socket)?;
         }
         traffic.watch(&socket, number, SERVER)?;
@@ -105,7 +105,7 @@ impl Endpoint for Namespaces<'_> {
         Ok(())
     }
 
-    /// The sender may write when its end of the connection stands.
+    /// Lets the sender write once its end of the connection is established.
     fn stands(traffic: &mut Traffic<'_, Self>, number: usize) {
         let now_ns = traffic.clock.now_ns();
         let Some(transfer) = &mut traffic.transfers[number] else { return };

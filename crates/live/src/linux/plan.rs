@@ -1,4 +1,4 @@
-//! The input from Python: the scenario, and the hosts prepared for it.
+//! The input from Python: the scenario, and the hosts set up for it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::RawFd;
@@ -8,19 +8,19 @@ use serde::Deserialize;
 
 use crate::engine::Port;
 
-/// A run of the engine `linux`. Descriptors stay the caller's.
+/// A run of the engine `linux`. The caller owns the descriptors.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// The scenario.
     pub description: Description,
-    /// The devices.
+    /// The emulator's devices.
     pub ports: Vec<Port>,
     /// The largest packet of any device.
     pub packet_bytes: usize,
-    /// Of each kind of connection, in the description's order, its two hosts.
+    /// The two hosts of each kind of connection, in the description's order.
     pub hosts: Vec<Hosts>,
-    /// Reading of CLOCK_MONOTONIC at time 0, for programs that run alongside; if absent, as soon as all are ready.
+    /// Reading of CLOCK_MONOTONIC at time 0, for programs that run alongside. If absent, time 0 is when all are ready.
     #[serde(default)]
     pub zero_ns: Option<u64>,
 }
@@ -31,11 +31,11 @@ pub struct Plan {
 pub struct Hosts {
     /// Descriptor of the client's network namespace.
     pub client_namespace: RawFd,
-    /// Descriptor of the server's.
+    /// Descriptor of the server's network namespace.
     pub server_namespace: RawFd,
-    /// The address that the client calls from.
+    /// The address from which the client connects.
     pub client: IpAddr,
-    /// Where the server listens.
+    /// The address and port on which the server listens.
     pub server: SocketAddr,
     /// Name of the congestion control in the kernel.
     pub congestion: String,

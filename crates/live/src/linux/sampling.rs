@@ -1,4 +1,4 @@
-//! Samples of subflows from what was last seen of them.
+//! Samples of subflows from their latest measurements.
 
 use application::outcome::{Connection, SubflowSamples};
 use application::{Application, Present, Runtime, Stream};
@@ -6,12 +6,13 @@ use application::{Application, Present, Runtime, Stream};
 use super::account::Account;
 use crate::emulator::FlowKey;
 
-/// Means of windows and RTTs are taken from looks this often, where samples are not finer.
+/// Interval between measurements for means of windows and RTTs, unless samples are more frequent.
 const LOOK_NS: u64 = 20_000_000;
-/// With more connections, looks are as far apart as samples: each costs some ten microseconds a connection.
+/// With more connections than this, measurements are as rare as samples: each takes some ten microseconds per
+/// connection.
 const MANY: usize = 32;
 
-/// How often the connections are looked at: a whole number of times in a sample.
+/// Interval between measurements, which divides the sampling interval.
 pub fn interval_ns(sample_ns: Option<u64>, connections: usize) -> u64 {
     let sample_ns = sample_ns.unwrap_or(5 * LOOK_NS);
     if connections > MANY {
@@ -21,7 +22,7 @@ pub fn interval_ns(sample_ns: Option<u64>, connections: usize) -> u64 {
     if sample_ns.is_multiple_of(times) { sample_ns / times } else { sample_ns }
 }
 
-/// One row for each subflow (of an application that repeats: each path) of a connection that was not complete before the
+/// Adds one row for each subflow (or path, if the application repeats) of a connection that was not complete before the
 /// interval that ends now.
 pub fn sample<T: AsRef<Account> + AsMut<Account>>(
     runtime: &mut Runtime<FlowKey>,
@@ -53,7 +54,7 @@ pub fn sample<T: AsRef<Account> + AsMut<Account>>(
     }
 }
 
-/// What an application and its transfers have counted. `counts` gives what the links sent and lost of a flow.
+/// The row of an application and its transfers. `counts` returns what the links sent and lost of a flow.
 pub fn row<T: AsRef<Account>>(
     application: &Application<FlowKey>,
     transfers: &[Option<T>],
@@ -72,7 +73,7 @@ fn accounts<'t, T: AsRef<Account>>(places: &'t [u32], transfers: &'t [Option<T>]
     places.iter().filter_map(|&place| Some(transfers[place as usize].as_ref()?.as_ref()))
 }
 
-/// The stream of a transfer that has not left.
+/// The stream of a transfer that was not removed.
 fn stream<T: AsRef<Account>>(transfers: &[Option<T>], place: u32) -> &Stream {
     let transfer = transfers[place as usize].as_ref();
     &transfer

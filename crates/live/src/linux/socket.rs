@@ -1,4 +1,4 @@
-//! Sockets of a host's namespace, made as a scenario's connection asks.
+//! Sockets in a host's namespace with the options of a scenario's connection.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -11,29 +11,29 @@ use rustix::net::{self, AddressFamily, Protocol, SocketFlags, SocketType, sockop
 use crate::namespace;
 use crate::system;
 
-/// Data that a socket may hold unsent before it takes no more: enough for the sender to be late by some milliseconds, little
-/// enough that one which stops has stopped.
+/// Maximum unsent data in a socket before it accepts no more: enough for a sender that is late by some milliseconds,
+/// little enough that a sender which stops has stopped.
 const NOT_SENT_BYTES: i32 = 128 * 1024;
 
-/// How sockets of one kind of connection are made.
+/// Options of the sockets of one kind of connection.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Multipath TCP; else TCP.
+    /// Whether to use Multipath TCP and not TCP.
     pub mptcp: bool,
     /// Name of the congestion control in the kernel.
     pub congestion: String,
-    /// Receive buffer; absent: the kernel's automatic one.
+    /// Size of the receive buffer; if absent, the kernel's auto-tuning applies.
     pub receive_buffer_bytes: Option<u64>,
-    /// Whether small segments are sent at once; kernels whose Multipath TCP lacks this option hold them back.
+    /// Whether small segments are sent at once (TCP_NODELAY). Kernels whose Multipath TCP lacks this option delay them.
     pub no_delay: bool,
 }
 
-/// A socket that listens.
+/// A listening socket.
 pub fn listen(namespace: BorrowedFd<'_>, at: SocketAddr, options: &Options) -> io::Result<OwnedFd> {
     namespace::within(namespace, || listen_here(at, options))
 }
 
-/// A socket that listens in the calling thread's namespace.
+/// A listening socket in the calling thread's namespace.
 pub fn listen_here(at: SocketAddr, options: &Options) -> io::Result<OwnedFd> {
     let socket = open(at, options)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
@@ -42,7 +42,7 @@ pub fn listen_here(at: SocketAddr, options: &Options) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// A socket that calls `to` from the address `from`, and the end it calls from, whose port the kernel has chosen. The
+/// A socket that connects to `to` from the address `from`, and its local end, whose port the kernel has chosen. The
 /// thread must be in the namespace.
 pub fn call(from: IpAddr, to: SocketAddr, options: &Options) -> io::Result<(OwnedFd, SocketAddr)> {
     let socket = open(to, options)?;
@@ -54,7 +54,7 @@ pub fn call(from: IpAddr, to: SocketAddr, options: &Options) -> io::Result<(Owne
     }
 }
 
-/// The next connection that a listening socket has, if any, with the address that called.
+/// The next connection of a listening socket, if any, with the client's address.
 pub fn accept(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, SocketAddr)>> {
     let socket = match net::accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
         Ok(socket) => socket,
@@ -66,7 +66,7 @@ pub fn accept(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, SocketAddr)>> {
     Ok(Some((socket, SocketAddr::new(peer.ip().to_canonical(), peer.port()))))
 }
 
-/// Makes sure that a sending socket has the congestion control that was asked for.
+/// Checks that a sending socket has the requested congestion control.
 pub fn check_congestion(socket: &OwnedFd, asked: &str) -> io::Result<()> {
     let found = sockopt::tcp_congestion(socket)?;
     if found == asked {
@@ -75,19 +75,19 @@ pub fn check_congestion(socket: &OwnedFd, asked: &str) -> io::Result<()> {
     Err(io::Error::other(format!("the kernel answers congestion control {found:?} where {asked:?} was set")))
 }
 
-/// Bounds what the socket holds unsent.
+/// Limits the unsent data in the socket.
 pub fn bound_unsent(socket: &OwnedFd) -> io::Result<()> {
     match system::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, NOT_SENT_BYTES) {
-        // Sockets of Multipath TCP take it from Linux 6.8 on; before, a stop comes later by what the buffer holds.
+        // Multipath TCP sockets accept this from Linux 6.8 on. Before, a stop is delayed by the data in the buffer.
         // Which of the two errors a kernel returns differs even among releases of 6.1.
         Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOPROTOOPT)) => Ok(()),
         answer => answer,
     }
 }
 
-/// Closes the socket by a reset, whatever it still holds.
+/// Closes the socket with a reset, regardless of the data it holds.
 pub fn abort(socket: OwnedFd) {
-    // A socket that takes no option is closed all the same.
+    // A socket that does not accept the option is closed anyway.
     let _ = sockopt::set_socket_linger(&socket, Some(Duration::ZERO));
 }
 

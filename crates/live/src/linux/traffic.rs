@@ -1,5 +1,6 @@
-//! The programs of a run by the machine's clock: one thread opens, writes, reads and looks at every connection. An engine
-//! says what it has of them, by [`Endpoint`]: both ends, each in its namespace, or one, the other being on another machine.
+//! The programs of a run in real time: one thread opens, writes, reads and measures every connection. An engine
+//! implements [`Endpoint`] to say which ends it has: both, each in its namespace, or one, with the other on another
+//! machine.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,93 +22,93 @@ use crate::clock::{Clock, sleep_exactly, timespec};
 use crate::emulator::FlowKey;
 use crate::engine::agenda::{self, Agenda, Due};
 
-/// How long a wait is at most, so that the order to stop is heard.
+/// Maximum duration of a wait, so that a request to stop is noticed.
 const LONGEST_WAIT_NS: u64 = 20_000_000;
-/// Tokens from here on are callers, by number; below, ends of transfers.
+/// Tokens from this number on are callers; lower ones are ends of transfers.
 const FIRST_CALLER: u64 = 1 << 62;
-/// Tokens from here on are listening sockets, by kind.
+/// Tokens from this number on are listening sockets, by kind.
 const FIRST_LISTENER: u64 = 1 << 63;
-/// How many connections one run may have at a time.
+/// Maximum number of simultaneous connections in a run.
 const TRANSFER_LIMIT: usize = 20_000;
 
-/// What this machine has of the connections of a run.
+/// The part of a run's connections that is on this machine.
 pub trait Endpoint: Sized {
     /// One connection.
     type Transfer: Ends;
 
-    /// Name of the congestion control in the kernel that a kind of connection uses.
+    /// Name of the kernel's congestion control for a kind of connection.
     fn congestion(&self, kind: usize) -> &str;
 
-    /// The listening socket of a kind, where its server is here.
+    /// The listening socket of a kind, if its server is here.
     fn listen(&self, kind: usize, options: &Options) -> io::Result<Option<OwnedFd>>;
 
-    /// What is due, and when.
+    /// The initial agenda.
     fn agenda(&self, description: &Description, runtime: &Runtime<FlowKey>) -> Agenda {
         Agenda::new(description, runtime)
     }
 
-    /// What the thread asks of the machine before it begins.
+    /// Sets up the thread before it begins.
     fn prepare(&self) {}
 
-    /// Whether what is due at time 0 may be done.
+    /// Whether the actions of time 0 may be performed.
     fn is_ready(&self, _clock: Clock) -> bool {
         true
     }
 
-    /// Whether an application here hears what happens to its transfers.
+    /// Whether an application here receives the events of its transfers.
     fn hears(&self, _application: &Application<FlowKey>) -> bool {
         true
     }
 
-    /// An application opens a connection.
+    /// Opens a connection for an application.
     fn open(traffic: &mut Traffic<'_, Self>, application: u32, amount: Amount, at_ns: u64) -> io::Result<()>;
 
-    /// The server of a kind has accepted a connection.
+    /// Handles a connection that the server of a kind has accepted.
     fn accept(traffic: &mut Traffic<'_, Self>, kind: usize, socket: OwnedFd, peer: SocketAddr) -> io::Result<()>;
 
-    /// A caller that is [watched](Traffic::watch_caller) has sent data.
+    /// Handles data from a caller that is [watched](Traffic::watch_caller).
     fn hear_caller(_traffic: &mut Traffic<'_, Self>, _caller: u64) -> io::Result<()> {
         Ok(())
     }
 
-    /// An end of a transfer may write from now on.
+    /// Reports that an end of a transfer may write from now on.
     fn stands(traffic: &mut Traffic<'_, Self>, number: usize);
 
-    /// Asks the kernel about a transfer.
+    /// Queries the kernel about a transfer.
     fn measure(&self, transfer: &mut Self::Transfer, now_ns: u64) -> io::Result<()>;
 
-    /// Notes what else there is to see of a transfer at each look.
+    /// Records further observations of a transfer at each measurement.
     fn notice(&self, _transfer: &mut Self::Transfer, _now_ns: u64) {}
 
-    /// The sockets of a transfer are closed.
+    /// Reports that the sockets of a transfer are closed.
     fn closed(&mut self, _number: usize) {}
 }
 
-/// What this machine has of one connection.
+/// The part of one connection that is on this machine.
 pub trait Ends: AsRef<Account> + AsMut<Account> {
-    /// An end's socket, as long as it is open here.
+    /// The socket of an end, while it is open here.
     fn socket(&self, end: usize) -> Option<&OwnedFd>;
 
-    /// The kernel says that an end may write; whether it says so for the first time.
+    /// The kernel reports that an end may write. Returns whether this is the first report.
     fn may_write(&mut self, end: usize) -> bool;
 
-    /// The client asks.
+    /// The client asks a question.
     fn ask(&mut self, question_bytes: u64, answer_bytes: u64);
 
-    /// The sender writes nothing more.
+    /// Stops the sender.
     fn stop(&mut self);
 
-    /// An end writes or reads what it can.
+    /// Lets an end write or read what it can.
     fn turn(&mut self, end: usize, buffers: &mut Buffers, clock: Clock) -> io::Result<Left>;
 
-    /// Closes what is open: all is done.
+    /// Closes the open sockets after everything is done.
     fn close(&mut self);
 
-    /// Closes what is open at once, by a reset.
+    /// Resets the open sockets.
     fn abort(&mut self);
 }
 
-/// All connections of a run, as far as they are here.
+/// All connections of a run, as far as they are on this machine.
 pub struct Traffic<'p, E: Endpoint> {
     pub description: &'p Description,
     pub endpoint: E,
@@ -118,10 +119,10 @@ pub struct Traffic<'p, E: Endpoint> {
     pub runtime: Runtime<FlowKey>,
     pub transfers: Vec<Option<E::Transfer>>,
     free: Vec<usize>,
-    /// Places that are free when the events at hand are through.
+    /// Indices that become free after the current batch of events.
     freed: Vec<usize>,
     agenda: Agenda,
-    /// Ends that used their turn up.
+    /// Ends that used up their turn.
     again: Vec<(usize, usize)>,
     buffers: Buffers,
     look_ns: u64,
@@ -129,7 +130,7 @@ pub struct Traffic<'p, E: Endpoint> {
 }
 
 impl<'p, E: Endpoint> Traffic<'p, E> {
-    /// All servers that are here listen; nobody has called yet.
+    /// Makes all servers here listen. No client has connected yet.
     pub fn new(description: &'p Description, endpoint: E, clock: Clock) -> io::Result<Traffic<'p, E>> {
         let waiting = epoll::create(CreateFlags::CLOEXEC)?;
         let mut options = Vec::new();
@@ -172,7 +173,7 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         })
     }
 
-    /// Runs until the end of the scenario, or until `stop`; then all open connections are measured once more.
+    /// Runs until the end of the scenario or until `stop`, then measures all open connections once more.
     pub fn run(&mut self, stop: &AtomicBool) -> io::Result<()> {
         sleep_exactly()?;
         self.endpoint.prepare();
@@ -241,8 +242,8 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         }
     }
 
-    /// Carries out what applications have asked for by now. What they ask for in response is carried out later, so that
-    /// a connection that fails at once does not reopen for ever.
+    /// Performs the actions that applications have asked for so far. Actions they ask for in response are performed
+    /// later, so that a connection that fails at once is not reopened forever.
     fn carry_out(&mut self, at_ns: u64) -> io::Result<()> {
         for _ in 0..self.runtime.actions_waiting() {
             match self.runtime.next_action() {
@@ -276,7 +277,7 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         self.transfers.len() - self.free.len() < TRANSFER_LIMIT
     }
 
-    /// A free place among the transfers.
+    /// A free index among the transfers.
     pub fn place(&mut self) -> io::Result<usize> {
         if !self.has_room() {
             return Err(io::Error::other(format!("more than {TRANSFER_LIMIT} connections at one time")));
@@ -287,18 +288,18 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         }))
     }
 
-    /// Waits for what happens at an end of a transfer.
+    /// Registers an end of a transfer for events.
     pub fn watch(&self, socket: &OwnedFd, number: usize, end: usize) -> io::Result<()> {
         let token = EventData::new_u64((2 * number + end) as u64);
         Ok(epoll::add(&self.waiting, socket, token, EventFlags::IN | EventFlags::OUT | EventFlags::ET)?)
     }
 
-    /// Waits for what a caller says that is no transfer yet.
+    /// Registers a caller that is not a transfer yet for events.
     pub fn watch_caller(&self, socket: &OwnedFd, caller: u64) -> io::Result<()> {
         Ok(epoll::add(&self.waiting, socket, EventData::new_u64(FIRST_CALLER + caller), EventFlags::IN)?)
     }
 
-    /// Waits for a caller no longer.
+    /// Unregisters a caller.
     pub fn leave_caller(&self, socket: &OwnedFd) -> io::Result<()> {
         Ok(epoll::delete(&self.waiting, socket)?)
     }
@@ -330,7 +331,7 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         Ok(())
     }
 
-    /// Reports news of a transfer to its application.
+    /// Reports the events of a transfer to its application.
     pub fn hear(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
         let (now_ns, account) = (self.clock.now_ns(), transfer.as_mut());
@@ -343,7 +344,7 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         }
     }
 
-    /// The sender of a transfer writes nothing more. What has a size is cut off.
+    /// Stops the sender of a transfer. A transfer of a given size is cut off.
     fn stop(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
         transfer.stop();
@@ -357,7 +358,7 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         }
     }
 
-    /// An end writes or reads what it can.
+    /// Lets an end write or read what it can.
     pub fn turn(&mut self, number: usize, end: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
         let dialogue = transfer.as_ref().stream.is_dialogue();
@@ -377,16 +378,16 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         }
     }
 
-    /// Closes a transfer of which all is done.
+    /// Closes a transfer that is done.
     fn settle(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
-        // What cannot be looked at any more stays as it was last seen.
+        // If it can no longer be measured, the last measurement remains.
         let _ = self.endpoint.measure(transfer, self.clock.now_ns());
         transfer.close();
         self.over(number);
     }
 
-    /// Ends a transfer at once.
+    /// Aborts a transfer.
     fn cut(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
         if transfer.socket(CLIENT).is_none() {
@@ -407,7 +408,7 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         self.cut(number);
     }
 
-    /// A transfer's sockets are closed: what repeats takes its counts and goes on.
+    /// Handles the closing of a transfer's sockets: an application that repeats takes over its counts and continues.
     fn over(&mut self, number: usize) {
         self.endpoint.closed(number);
         self.hear(number);
@@ -428,7 +429,7 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
     /// Measures all open connections.
     fn look(&mut self, now_ns: u64) {
         for transfer in self.transfers.iter_mut().flatten() {
-            // One that is being torn down by the kernel does not answer; its own event tells.
+            // A connection that the kernel is tearing down does not answer; its own event reports that.
             let _ = self.endpoint.measure(transfer, now_ns);
             self.endpoint.notice(transfer, now_ns);
         }

@@ -1,4 +1,4 @@
-//! One connection with both its ends.
+//! A connection with both ends on this machine.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,11 +17,11 @@ use crate::emulator::Translations;
 /// A connection.
 pub struct Transfer {
     pub account: Account,
-    /// Client and server; the latter is there when it was accepted.
+    /// The sockets of client and server; the latter exists once it was accepted.
     ends: [Option<OwnedFd>; 2],
-    /// Whether the kernel has reported that an end may write.
+    /// For each end, whether the kernel has reported that it may write.
     pub writable: [bool; 2],
-    /// Bytes that its sender had reinjected at the last look before a path ended.
+    /// Bytes that the sender had reinjected at the last measurement before a path ended.
     repeated_bytes: Option<u64>,
 }
 
@@ -30,20 +30,20 @@ impl Transfer {
         Transfer { account, ends: [Some(socket), None], writable: [false; 2], repeated_bytes: None }
     }
 
-    /// The server has accepted it.
+    /// Sets the socket that the server has accepted.
     pub fn accepted(&mut self, socket: OwnedFd) {
         self.ends[SERVER] = Some(socket);
         self.writable[SERVER] = true;
     }
 
-    /// Writes what is offered, as far as the kernel accepts it.
+    /// Writes the offered data, as far as the kernel accepts it.
     fn write(&mut self, buffers: &Buffers) -> io::Result<Left> {
         let stream = &mut self.account.stream;
         let Some(socket) = &self.ends[stream.sender] else { return Ok(Left::Nothing) };
         turn::write(socket, stream, buffers)
     }
 
-    /// Reads what has arrived; `now_ns` is asked when something has. An end of the stream is an error here: the
+    /// Reads what has arrived; `now_ns` is called if there is any. The end of the stream is an error here, because the
     /// receiver closes first.
     fn read(&mut self, buffers: &mut Buffers, now_ns: impl Fn() -> u64) -> io::Result<Left> {
         let stream = &mut self.account.stream;
@@ -51,14 +51,14 @@ impl Transfer {
         turn::read(socket, stream, buffers, now_ns)?.ok_or_else(|| early("the sender closed early"))
     }
 
-    /// Writes questions, as far as the kernel takes them.
+    /// Writes questions, as far as the kernel accepts them.
     fn write_questions(&mut self, buffers: &Buffers) -> io::Result<()> {
         let stream = &mut self.account.stream;
         let Some(socket) = &self.ends[stream.receiver()] else { return Ok(()) };
         turn::ask(socket, stream, buffers)
     }
 
-    /// The answering end reads what has arrived.
+    /// Lets the answering end read what has arrived.
     fn hear(&mut self, buffers: &mut Buffers) -> io::Result<()> {
         let stream = &mut self.account.stream;
         let Some(socket) = &self.ends[stream.sender] else { return Ok(()) };
@@ -71,7 +71,7 @@ impl Transfer {
         }
     }
 
-    /// Looks at all subflows, at both ends.
+    /// Measures all subflows at both ends.
     pub fn measure(&mut self, now_ns: u64, hosts: &Hosts, translations: &Translations) -> io::Result<()> {
         let (sender, receiver) = (self.account.stream.sender, self.account.stream.receiver());
         let client = |end: usize, seen: &Subflow| {
@@ -93,8 +93,8 @@ impl Transfer {
         Ok(())
     }
 
-    /// Looks whether data was sent again on another subflow since a path ended at `end_ns`: noticed as late as it is looked
-    /// at.
+    /// Checks whether data was retransmitted at the MPTCP level since a path ended at `end_ns`. The resolution is the
+    /// interval of the measurements.
     pub fn notice(&mut self, now_ns: u64, end_ns: u64) {
         if self.account.stream.noticed_ns.is_some() || !self.account.mptcp {
             return;
@@ -114,7 +114,7 @@ impl Transfer {
     fn subflows(&self, end: usize) -> io::Result<Vec<Subflow>> {
         let Some(socket) = &self.ends[end] else { return Ok(Vec::new()) };
         let mptcp = self.account.mptcp && !(self.account.fallback && end == SERVER);
-        // A socket that is still calling has no peer.
+        // A socket that is still connecting has no peer.
         Account::subflows(socket, mptcp, end == SERVER || self.writable[CLIENT])
     }
 }

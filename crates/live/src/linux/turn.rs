@@ -1,5 +1,5 @@
-//! An end's turn at its socket: it writes what is offered or reads what has arrived, until the kernel blocks or it is
-//! the others' turn.
+//! The turn of an end at its socket: it writes offered data or reads what has arrived, until the kernel blocks or its
+//! turn is used up.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,9 +8,9 @@ use application::Stream;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-/// Written at once; the kernel's own scheduler gives a subflow bursts of this size.
+/// Bytes per write. The kernel's own scheduler gives a subflow bursts of this size.
 pub const WRITE_BYTES: usize = 64 * 1024;
-/// Written or read before others have their turn.
+/// Bytes written or read per turn.
 pub const TURN_BYTES: u64 = 4 << 20;
 
 /// Memory to write from and read into.
@@ -28,22 +28,22 @@ impl Buffers {
 /// State of an end after its turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Left {
-    /// It has nothing to do until the next event.
+    /// It waits for the next event.
     Nothing,
     /// It used up its turn.
     More,
-    /// All there is to do on the connection is done.
+    /// All work on the connection is done.
     Over,
 }
 
 /// Result of a system call.
 pub enum Done<T> {
     Some(T),
-    /// The kernel cannot take or give anything now.
+    /// The kernel cannot accept or return anything now.
     Waits,
 }
 
-/// Writes `bytes`, as far as the kernel accepts them; returns how many it took.
+/// Writes `bytes`, as far as the kernel accepts them. Returns the number accepted.
 pub fn send_some(socket: &OwnedFd, bytes: &[u8]) -> io::Result<Done<usize>> {
     loop {
         match send(socket, bytes, SendFlags::NOSIGNAL) {
@@ -55,7 +55,7 @@ pub fn send_some(socket: &OwnedFd, bytes: &[u8]) -> io::Result<Done<usize>> {
     }
 }
 
-/// Reads what has arrived; no bytes mean the end of the stream.
+/// Reads what has arrived. An empty result means the end of the stream.
 pub fn receive_some<'b>(socket: &OwnedFd, buffers: &'b mut Buffers) -> io::Result<Done<&'b [u8]>> {
     loop {
         match recv(socket, &mut *buffers.into, RecvFlags::empty()) {
@@ -67,7 +67,7 @@ pub fn receive_some<'b>(socket: &OwnedFd, buffers: &'b mut Buffers) -> io::Resul
     }
 }
 
-/// Writes the data that is offered.
+/// Writes the offered data.
 pub fn write(socket: &OwnedFd, stream: &mut Stream, buffers: &Buffers) -> io::Result<Left> {
     let turn_ends = stream.written().saturating_add(TURN_BYTES);
     while stream.to_write() > 0 {
@@ -83,7 +83,7 @@ pub fn write(socket: &OwnedFd, stream: &mut Stream, buffers: &Buffers) -> io::Re
     Ok(Left::Nothing)
 }
 
-/// Reads data; `now_ns` is called when some has arrived. `None` at the end of the stream.
+/// Reads data; `now_ns` is called if some has arrived. Returns `None` at the end of the stream.
 pub fn read(
     socket: &OwnedFd,
     stream: &mut Stream,

@@ -1,4 +1,4 @@
-//! Against the codec of `wire`, which computes checksums by itself.
+//! Compares with the codec of `wire`, which computes checksums itself.
 
 use std::net::SocketAddr;
 
@@ -28,7 +28,7 @@ fn segment(data: Vec<u8>, six: bool) -> (IpHeader, Segment<Vec<u8>>) {
     (IpHeader { identification: 0xfffe, ..IpHeader::new(ends[0].ip(), ends[1].ip()) }, segment)
 }
 
-/// A frame as the kernel gives it: all data in one piece.
+/// A frame as the kernel passes it, with all payload in one piece.
 fn frame(data: &[u8], segment_len: usize, six: bool, flags: u8) -> Vec<u8> {
     let (ip, segment) = segment(data.to_vec(), six);
     let mut packet = Vec::new();
@@ -92,7 +92,7 @@ fn a_packet_without_offloads_stays_as_it_is() {
 
 #[test]
 fn udp_in_one_piece_is_cut_as_well() {
-    // 8 bytes of header, 5 of data, 3 for each packet.
+    // 8 bytes of header, 5 of payload, 3 per packet.
     let mut frame = header(UDP, 28, 3, 20, UDP_CHECKSUM_AT).to_vec();
     let mut ip = vec![0x45, 0, 0, 33, 0, 1, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
     ip.extend_from_slice(&[0, 9, 0, 9, 0, 13, 0, 0, 1, 2, 3, 4, 5]);
@@ -102,7 +102,7 @@ fn udp_in_one_piece_is_cut_as_well() {
     finish_checksum(&mut packets[1]);
     let second = &packets[1][HEADER_LEN..];
     assert_eq!((second.len(), second[3], second[5], second[25]), (30, 30, 2, 10));
-    // By hand: 0a00+0001+0a00+0002+0011+000a (pseudo-header) + 0009+0009+000a (header) + 0405 (data) = 183f.
+    // By hand: 0a00+0001+0a00+0002+0011+000a (pseudo-header) + 0009+0009+000a (header) + 0405 (payload) = 183f.
     assert_eq!(second[26..28], (!0x183f_u16).to_be_bytes());
     assert_eq!(fold(sum(&second[..20])), 0xffff, "the header's own checksum");
 }
@@ -124,7 +124,7 @@ fn headers_without_data_and_data_make_the_packet() {
 }
 
 proptest! {
-    /// Whatever the bytes: no fault, and never more data out than in.
+    /// For any input: no panic, and never more payload out than in.
     #[test]
     fn no_frame_is_a_fault(
         bytes in prop::collection::vec(any::<u8>(), 0..120),
@@ -148,7 +148,7 @@ proptest! {
         prop_assert!(count <= frame.len());
     }
 
-    /// The sum over words of four bytes is that over words of two.
+    /// The sum over 32-bit words equals that over 16-bit words.
     #[test]
     fn the_sum_is_that_of_words(bytes in prop::collection::vec(any::<u8>(), 0..70)) {
         let plain: u64 =

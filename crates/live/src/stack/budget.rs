@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that were written and are not acknowledged, or have come and are not read, of all connections.
+/// Limit of the bytes written and not acknowledged, or received and not read, over all connections.
 const LIMIT: u64 = 256 << 20;
 /// Memory that each direction of a connection may always use, so that none starves.
 const LEAST_SHARE: u64 = 64 << 10;
 
-/// The rest is shared by dynamic thresholds (Choudhury and Hahne 1998): a direction may grow while it holds less than
-/// is free. A single one gets half of the memory, a thousand greedy ones a thousandth each, without being counted.
+/// Memory is shared by dynamic thresholds (Choudhury and Hahne 1998): a direction may grow while it holds less than the
+/// amount that is free. A single one gets half of the memory, a thousand greedy ones about a thousandth each, without
+/// being counted.
 #[derive(Debug, Default)]
 pub(super) struct Budget(AtomicU64);
 
@@ -18,12 +19,12 @@ impl Budget {
         own < LEAST_SHARE || own < LIMIT.saturating_sub(self.0.load(Ordering::Relaxed))
     }
 
-    /// Total of all.
+    /// Total over all directions.
     pub fn held(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Updates what a direction holds.
+    /// Updates the amount that a direction holds.
     pub fn change(&self, held: &mut u64, now: u64) {
         self.0.fetch_add(now.wrapping_sub(*held), Ordering::Relaxed);
         *held = now;
@@ -54,7 +55,7 @@ mod tests {
         assert!(total <= LIMIT + 1_000 * LEAST_SHARE && total > LIMIT / 10 * 9, "{total}");
         let (least, most) = (*held.iter().min().unwrap(), *held.iter().max().unwrap());
         assert!(least >= LEAST_SHARE && most < 2 * least, "{least} {most}");
-        // All give back; one alone takes half of all.
+        // All return their memory; then a single one gets half of the total.
         held.iter_mut().for_each(|own| budget.change(own, 0));
         let mut own = 0;
         while budget.allows(own) {

@@ -1,7 +1,7 @@
-//! Segments passed to a device as one large packet: the kernel, or the process at the other end, segments it.
+//! Segments passed to a device as one large packet, which the kernel or the process at the other end splits.
 //!
-//! They follow one another on one subflow at one moment and differ in nothing but their sequence numbers, content and
-//! mappings: acknowledgment, window, timestamps are the same as no packet arrived between them.
+//! The segments are consecutive segments of one subflow sent at one time. They differ only in sequence numbers, payload
+//! and mappings: acknowledgment, window and timestamps are equal because no packet arrived in between.
 
 use bytes::Bytes;
 use transport::{ConnectionId, IpFields, SubflowId, Tuple};
@@ -11,19 +11,19 @@ use super::chunk::Chunk;
 use super::mappings::Standing;
 use crate::offload::{self, HEADER_LEN};
 
-/// The most of an IP packet, headers included.
+/// Maximum length of an IP packet, including headers.
 const PACKET_LIMIT: usize = 65_535;
 
-/// The segments that wait.
+/// The segments that wait to be sent together.
 #[derive(Debug)]
 pub struct Bundle {
-    /// The first of them; its content is in `pieces`.
+    /// The first segment. Its payload is in `pieces`.
     head: Segment<Chunk>,
     standing: Standing,
     pieces: Vec<Bytes>,
     data_len: usize,
     headers_len: usize,
-    /// Whether another one may follow.
+    /// Whether another segment may follow.
     open: bool,
 }
 
@@ -41,17 +41,17 @@ impl Default for Bundle {
 }
 
 impl Bundle {
-    /// Whether nothing waits.
+    /// Whether no segment waits.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// How many segments wait.
+    /// Number of waiting segments.
     pub fn segments(&self) -> usize {
         self.pieces.len()
     }
 
-    /// Begins with a segment, which is taken; what was there before is gone.
+    /// Starts a bundle with `segment`, which is moved into it. The previous content is lost.
     pub fn begin(&mut self, segment: &mut Segment<Chunk>, standing: Standing, ip_len: usize) {
         std::mem::swap(&mut self.head, segment);
         self.headers_len = ip_len + self.head.header_len();
@@ -68,7 +68,7 @@ impl Bundle {
         self.pieces.push(content);
     }
 
-    /// Adds the next segment of the same subflow, if it fits to those that wait. Its content is taken then.
+    /// Adds the next segment of the same subflow if it fits the waiting ones. Its payload is then moved.
     pub fn add(&mut self, segment: &mut Segment<Chunk>, standing: Standing) -> bool {
         let (len, first_len) = (segment.payload.len(), self.pieces.first().map_or(0, Bytes::len));
         let last = segment.flags == Flags::ACK | Flags::PSH;
@@ -90,7 +90,8 @@ impl Bundle {
         fits
     }
 
-    /// Whether the options equal those of the waiting segments, except for the mapping of new data, which continues.
+    /// Whether the options equal those of the waiting segments, except for the mapping of new data, which continues
+    /// theirs.
     fn continues(&self, options: &Options) -> bool {
         let mut expected = self.head.options.dss;
         if let Some(mapping) = expected.as_mut().and_then(|dss| dss.mapping.as_mut())
@@ -108,11 +109,11 @@ impl Bundle {
             && options.sack.is_empty()
     }
 
-    /// Writes what waits to `out` as one frame, and empties the bundle. Answers the
-    /// mapping that several segments have in common from now on.
+    /// Writes the waiting segments to `out` as one frame and empties the bundle. Returns the mapping that several
+    /// segments have in common from now on.
     ///
     /// # Errors
-    /// A segment that cannot be written as a packet.
+    /// A segment cannot be encoded as a packet.
     pub fn write(&mut self, ip: &IpHeader, out: &mut Vec<u8>) -> Result<Option<Mapping>, EncodeError> {
         let mut common = None;
         let many = self.pieces.len() > 1;
@@ -137,23 +138,23 @@ impl Bundle {
     }
 }
 
-/// What a bundle is for: segments of another are not added.
+/// Identifies the segments that may share a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lane {
     /// The ends of the subflow.
     pub tuple: Tuple,
     /// The ECN field of its packets.
     pub ecn: Ecn,
-    /// What else their headers say.
+    /// Other fields of their IP headers.
     pub fields: IpFields,
-    /// Its connection.
+    /// Their connection.
     pub connection: ConnectionId,
-    /// It.
+    /// Their subflow.
     pub subflow: SubflowId,
 }
 
 impl Lane {
-    /// The IP header of its packets.
+    /// The IP header of the packets.
     pub fn ip(&self) -> IpHeader {
         let IpFields { hop_limit, dscp } = self.fields;
         IpHeader { ecn: self.ecn, hop_limit, dscp, ..IpHeader::new(self.tuple.local.ip(), self.tuple.remote.ip()) }

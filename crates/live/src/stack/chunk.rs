@@ -1,4 +1,5 @@
-//! Bytes as a payload: shared, so that what is sent, kept for retransmission and cut into segments is stored once.
+//! Bytes as a payload. They are shared, so that data that is sent, kept for retransmission and cut into segments is
+//! stored once.
 
 use std::collections::VecDeque;
 
@@ -6,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use transport::{SendQueue, Stream};
 use wire::Payload;
 
-/// A piece of a stream of bytes. Cloning and slicing copy nothing.
+/// A piece of a byte stream. Cloning and slicing do not copy the bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Chunk(pub Bytes);
 
@@ -41,7 +42,7 @@ impl Payload for Chunk {
 /// Data written and not acknowledged, in the pieces in which it was written.
 #[derive(Debug, Default)]
 pub struct ChunkQueue {
-    /// Each with its place in the stream, one after another without a gap.
+    /// Contiguous pieces, each with its stream offset.
     chunks: VecDeque<(u64, Bytes)>,
     end: u64,
 }
@@ -64,7 +65,7 @@ impl SendQueue<Chunk> for ChunkQueue {
         if from + len <= bytes.len() {
             return Chunk(bytes.slice(from..from + len));
         }
-        // It reaches into the next piece: only here something is copied.
+        // The slice extends into the next piece: only in this case bytes are copied.
         let mut whole = Vec::with_capacity(len);
         whole.extend_from_slice(&bytes[from..]);
         for (_, next) in self.chunks.range(first + 1..) {
@@ -96,7 +97,7 @@ impl Stream for Chunk {
         if !transport::worth_joining(self.0.len(), next.0.len()) {
             return false;
         }
-        // It is usually not shared, and has room after the first time.
+        // It is usually not shared, and has capacity after the first time.
         let waiting = std::mem::take(&mut self.0);
         let mut joined = waiting.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
         joined.extend_from_slice(&next.0);
@@ -126,7 +127,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain vector: any slice of what is kept is what was written there, whatever the pieces.
+        /// Compares with a plain vector: any slice of the queue equals what was written there, however it was split
+        /// into pieces.
         #[test]
         fn a_queue_gives_back_what_was_written(
             pieces in prop::collection::vec(0_usize..50, 1..12),

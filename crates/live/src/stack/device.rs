@@ -1,4 +1,4 @@
-//! Where packets come from and go to: a TUN device, or a descriptor that gives and takes one IP packet at a time.
+//! A device of the stack: a TUN device, or a descriptor that returns and accepts one IP packet at a time.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -8,22 +8,22 @@ use super::impairment::{Fate, Impairment};
 use crate::offload::{self, Cut, FRAME_LIMIT, HEADER_LEN};
 use crate::tun::Tun;
 
-/// What a device counts.
+/// Packet counters of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counters {
     /// Packets read from it.
     pub received: u64,
     /// Packets written to it.
     pub sent: u64,
-    /// Packets it did not take.
+    /// Packets it did not accept.
     pub refused: u64,
-    /// Packets read that are no TCP segments, or damaged.
+    /// Packets read that are not TCP segments or are corrupted.
     pub malformed: u64,
-    /// Packets that the impairment lost, both ways.
+    /// Packets that the impairment dropped, in both directions.
     pub lost: u64,
-    /// Packets that the impairment let others overtake, both ways.
+    /// Packets that the impairment reordered, in both directions.
     pub reordered: u64,
-    /// Packets from which the impairment took options, both ways.
+    /// Packets whose options the impairment stripped, in both directions.
     pub stripped: u64,
 }
 
@@ -33,11 +33,11 @@ pub struct Device {
     tun: Tun,
     impairment: Impairment,
     counters: Counters,
-    /// What was read last, and how far it has been taken in.
+    /// The frame read last; `cut` is the state of splitting it.
     frame: Vec<u8>,
     frame_len: usize,
     cut: Option<Cut>,
-    /// Room for a packet that is cut from what goes out.
+    /// Buffer for a packet split off an outgoing frame.
     packet: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ impl Device {
     /// Takes over a descriptor and makes it non-blocking.
     ///
     /// # Errors
-    /// What `fcntl` says.
+    /// The error of `fcntl`.
     pub fn new(descriptor: OwnedFd) -> std::io::Result<Self> {
         let flags = fcntl_getfl(&descriptor)?;
         fcntl_setfl(&descriptor, flags | OFlags::NONBLOCK)?;
@@ -60,12 +60,12 @@ impl Device {
         })
     }
 
-    /// The descriptor, to wait for.
+    /// The descriptor, for polling.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.tun.as_fd()
     }
 
-    /// What it has counted.
+    /// The counters.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let mut counters = self.counters;
@@ -73,18 +73,18 @@ impl Device {
         counters
     }
 
-    /// From now on packets fare so.
+    /// Sets the impairment of later packets.
     pub fn impair(&mut self, impairment: Impairment) {
         self.impairment = impairment;
     }
 
-    /// A packet that arrived and could not be read.
+    /// Counts a packet that arrived and could not be decoded.
     pub(super) fn count_malformed(&mut self) {
         self.counters.malformed += 1;
     }
 
-    /// Takes the next packet into `buffer`, the device's header before it; none when no packet waits. Its checksum may be
-    /// unfinished: then it has not left the machine.
+    /// Reads the next packet into `buffer`, preceded by the device's header; `None` if no packet waits. Its checksum
+    /// may be incomplete, which means that it has not left the machine.
     ///
     /// # Errors
     /// The device is gone.
@@ -117,8 +117,8 @@ impl Device {
         }
     }
 
-    /// Writes a frame that stands for so many packets. What the device does not take is lost, as on any network, and
-    /// counted.
+    /// Writes a frame that stands for `packets` packets. What the device does not accept is lost, as on any network,
+    /// and counted.
     pub(super) fn send(&mut self, now_ns: u64, frame: &[u8], packets: usize) {
         if self.tun.has_header() && self.impairment.is_idle() {
             return self.write(frame, packets);
@@ -145,7 +145,7 @@ impl Device {
         }
     }
 
-    /// Time at which the next packet's delay ends; `u64::MAX` if there is none.
+    /// When the next packet's delay ends, or `u64::MAX`.
     pub(super) fn next_release_ns(&self) -> u64 {
         self.impairment.next_ns()
     }

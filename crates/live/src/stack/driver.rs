@@ -1,4 +1,4 @@
-//! Packets between devices and the transport. Time is an argument; nothing here waits.
+//! Moves packets between devices and the transport. Time is an argument; nothing here waits.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -15,7 +15,7 @@ use super::mappings::Mappings;
 use super::settings::{Address, Settings};
 use crate::offload::{self, FRAME_LIMIT, HEADER_LEN};
 
-/// Packets taken from one device before the connections they belong to get their turn.
+/// Packets read from one device before their connections get their turn.
 const BATCH: usize = 64;
 
 /// State of a connection.
@@ -24,15 +24,15 @@ struct Slot {
     touched: bool,
     timer_ns: u64,
     retired: bool,
-    /// Somebody has opened or accepted the connection.
+    /// Whether a program has opened or accepted the connection.
     owned: bool,
 }
 
 const FREE: Slot = Slot { touched: false, timer_ns: u64::MAX, retired: false, owned: false };
 
-/// A host with its devices. Whoever drives it calls, in a loop: [`receive`](Self::receive),
+/// A host with its devices. Its driver calls, in a loop: [`receive`](Self::receive),
 /// [`handle_timeouts`](Self::handle_timeouts), and for every connection that [`next_touched`](Self::next_touched)
-/// names, after reading and writing, [`transmit`](Self::transmit); then it waits for a device or for
+/// returns, after reading and writing, [`transmit`](Self::transmit). Then it waits for a device or for
 /// [`next_ns`](Self::next_ns).
 #[derive(Debug)]
 pub struct Driver {
@@ -47,23 +47,23 @@ pub struct Driver {
     packet: Vec<u8>,
     outgoing: Outgoing<Chunk>,
     bundle: Bundle,
-    /// Of each connection, by subflow.
+    /// For each connection, by subflow.
     mappings: Vec<Vec<Mappings>>,
-    /// Incoming connections are limited, and have no owner until they are accepted.
+    /// Whether incoming connections are limited and have no owner until they are accepted.
     limited: bool,
 }
 
 impl Driver {
-    /// A host without connections. Addresses whose id is not 0 are announced by path managers that announce. Keys, nonces,
-    /// initial sequence numbers and ports come from the operating system.
+    /// A host without connections. Path managers that announce addresses announce those whose identifier is not 0.
+    /// Keys, nonces, initial sequence numbers and ports come from the operating system.
     #[must_use]
     pub fn new(settings: &Settings, devices: Vec<Device>) -> Self {
         let fill = |out: &mut [u8]| getrandom::fill(out).expect("the kernel's random numbers need no device");
         Self::with_host(settings, devices, Host::with_source(Xoshiro256PlusPlus::seed_from_u64(settings.seed), fill))
     }
 
-    /// As [`new`](Self::new), but keys, nonces, initial sequence numbers and ports come from the seed: for tests that
-    /// repeat, not for a network.
+    /// As [`new`](Self::new), but with keys, nonces, initial sequence numbers and ports derived from the seed: for
+    /// reproducible tests, not for a network.
     #[must_use]
     pub fn predictable(settings: &Settings, devices: Vec<Device>) -> Self {
         Self::with_host(settings, devices, Host::new(Xoshiro256PlusPlus::seed_from_u64(settings.seed)))
@@ -100,13 +100,14 @@ impl Driver {
         &mut self.devices[number]
     }
 
-    /// Accepts connections to a port of any address.
+    /// Accepts connections to a port on any address.
     pub fn listen(&mut self, port: u16, config: Config) {
         self.host.listen(port, config);
     }
 
-    /// Opens a connection from the addresses with these ids, or from all; the first of the peer's family opens it.
-    /// Returns None if there is no such address, no port is free, or the peer's address is not unicast (RFC 9293, MUST-46).
+    /// Opens a connection from the addresses with these identifiers, or from all. The first address of the peer's
+    /// family opens it. Returns `None` if there is no such address, no port is free, or the peer's address is not
+    /// unicast (RFC 9293, MUST-46).
     pub fn connect(&mut self, now_ns: u64, config: Config, from: &[u8], remote: SocketAddr) -> Option<ConnectionId> {
         if !transport::is_unicast(remote.ip()) {
             return None;
@@ -115,7 +116,7 @@ impl Driver {
             self.addresses.iter().filter(|a| from.is_empty() || from.contains(&a.id)).map(local).collect();
         let first = addresses.iter().position(|a| a.address.is_ipv4() == remote.is_ipv4())?;
         addresses.swap(0, first);
-        // The address that opens the connection has id 0 (RFC 8684 §3.2); the others keep theirs.
+        // The address that opens the connection has identifier 0 (RFC 8684 §3.2); the others keep theirs.
         addresses[0].id = 0;
         for (place, other) in addresses.iter_mut().enumerate().skip(1) {
             if other.id == 0 {
@@ -127,8 +128,8 @@ impl Driver {
         Some(self.open(now_ns, config, &addresses, port, remote))
     }
 
-    /// Opens a connection from `local[0]` and a port; the other addresses are the path manager's. Panics when `local` is
-    /// empty.
+    /// Opens a connection from `local[0]` and a port. The other addresses are left to the path manager. Panics if
+    /// `local` is empty.
     pub fn open(
         &mut self,
         now_ns: u64,
@@ -143,14 +144,14 @@ impl Driver {
         id
     }
 
-    /// From now on incoming connections are limited, as by [`Host::limit_backlog`], and those whose handshake is over
-    /// are named by [`next_accepted`](Self::next_accepted).
+    /// Limits incoming connections as [`Host::limit_backlog`] does. Those whose handshake is complete are returned by
+    /// [`next_accepted`](Self::next_accepted).
     pub fn limit_backlog(&mut self, half_open: usize) {
         self.host.limit_backlog(half_open);
         self.limited = true;
     }
 
-    /// The next connection that a peer has opened; the caller then owns it.
+    /// The next connection that a peer has opened. The caller then owns it.
     pub fn next_accepted(&mut self) -> Option<ConnectionId> {
         let id = self.host.next_accepted()?;
         self.touch(id);
@@ -158,14 +159,14 @@ impl Driver {
         Some(id)
     }
 
-    /// The host, to look at.
+    /// The host, read-only.
     #[must_use]
     pub fn host(&self) -> &Host<Chunk> {
         &self.host
     }
 
-    /// Frees a connection that is over and has nothing left to read, report or send. Returns whether it was done; then
-    /// its id may name another.
+    /// Frees a connection that is over and has nothing left to read, report or send. Returns whether it was freed; its
+    /// identifier may then be reused.
     pub fn release(&mut self, now_ns: u64, id: ConnectionId) -> bool {
         let released = self.host.rest(now_ns, id);
         if released {
@@ -174,7 +175,7 @@ impl Driver {
         released
     }
 
-    /// Nothing is kept under this id any more.
+    /// Clears all state for this identifier.
     fn clear(&mut self, id: ConnectionId) {
         if let Some(slot) = self.slots.get_mut(id.0 as usize) {
             self.timers.remove(&(slot.timer_ns, id.0));
@@ -185,8 +186,8 @@ impl Driver {
         }
     }
 
-    /// The connection is of no use any more: it is forgotten as soon as nothing can come for it. Its id must not be used
-    /// from now on.
+    /// Retires a connection: it is freed as soon as no more packets can come for it. Its identifier must not be used
+    /// any more.
     pub fn retire(&mut self, id: ConnectionId) {
         if let Some(slot) = self.slots.get_mut(id.0 as usize) {
             slot.retired = true;
@@ -194,19 +195,19 @@ impl Driver {
         self.touch(id);
     }
 
-    /// The connection with this id. Panics if there is none.
+    /// The connection with this identifier. Panics if there is none.
     #[must_use]
     pub fn connection(&self, id: ConnectionId) -> &Connection<Chunk> {
         self.host.connection(id)
     }
 
-    /// The connection with this id, mutable, and marked as touched. Panics if there is none.
+    /// The connection with this identifier, mutable, which marks it as touched. Panics if there is none.
     pub fn connection_mut(&mut self, id: ConnectionId) -> &mut Connection<Chunk> {
         self.touch(id);
         self.host.connection_mut(id)
     }
 
-    /// The connection with this id, mutable, without marking it as touched. Panics if there is none.
+    /// The connection with this identifier, mutable, without marking it as touched. Panics if there is none.
     pub(crate) fn serving(&mut self, id: ConnectionId) -> &mut Connection<Chunk> {
         self.host.connection_mut(id)
     }
@@ -222,7 +223,7 @@ impl Driver {
         }
     }
 
-    /// A connection on which something happened; each is named once, until it is touched again.
+    /// The next connection with an event. Each is returned once until it is touched again.
     pub fn next_touched(&mut self) -> Option<ConnectionId> {
         loop {
             let id = self.touched.pop_front()?;
@@ -243,8 +244,8 @@ impl Driver {
         Ok(true)
     }
 
-    /// Receives what waits at the devices, up to a limit. Returns whether more may wait. Packets that came together are
-    /// acknowledged together.
+    /// Receives packets that wait at the devices, up to a limit. Returns whether more may wait. Packets that came
+    /// together are acknowledged together.
     ///
     /// # Errors
     /// A device is gone.
@@ -262,7 +263,7 @@ impl Driver {
 
     fn receive_packet(&mut self, now_ns: u64, device: usize, len: usize) {
         let frame = &self.buffer[..len];
-        // An unfinished checksum cannot be wrong: nothing has been changed since the packet was made.
+        // An incomplete checksum cannot be wrong: the packet has not been changed since it was created.
         let checksums = if offload::is_unfinished(frame) { Checksums::Ignore } else { Checksums::Verify };
         let decoded = wire::decode_with(frame.get(HEADER_LEN..).unwrap_or_default(), checksums);
         let Some((ip, segment)) = decoded.ok().filter(|(ip, _)| self.device_of.contains_key(&ip.dst)) else {
@@ -272,7 +273,7 @@ impl Driver {
                         self.touch(at.connection);
                     }
                 }
-                // Neighbour discovery and the like come here too: not for us.
+                // Neighbour discovery and other packets that are not for us also end up here.
                 None => self.devices[device].count_malformed(),
             }
             return;
@@ -300,7 +301,7 @@ impl Driver {
         }
     }
 
-    /// Calls the timers that are due.
+    /// Runs the timers that are due.
     pub fn handle_timeouts(&mut self, now_ns: u64) {
         self.host.expire(now_ns);
         while let Some(&(at_ns, id)) = self.timers.first() {
@@ -313,10 +314,10 @@ impl Driver {
         }
     }
 
-    /// Sends all that a connection has to send, and notes when it wants to be called.
+    /// Sends everything that a connection has to send, and records when its next timer is due.
     ///
     /// # Errors
-    /// A segment that cannot be written as a packet: a fault of the transport.
+    /// A segment cannot be encoded as a packet, which is a fault of the transport.
     pub fn transmit(&mut self, now_ns: u64, id: ConnectionId) -> Result<(), EncodeError> {
         let mut lane = None;
         loop {
@@ -351,14 +352,14 @@ impl Driver {
         Ok(())
     }
 
-    /// Forgets a connection without an owner, unless there is still something to send.
+    /// Frees a connection without an owner, unless it still has something to send.
     fn forget(&mut self, now_ns: u64, id: ConnectionId) -> bool {
         let connection = self.host.connection_mut(id);
         while connection.read().is_some() || connection.poll_event().is_some() {}
         self.release(now_ns, id)
     }
 
-    /// Sends what belongs to no connection, and what an impairment has held back long enough.
+    /// Sends segments that belong to no connection, and packets whose delay in an impairment is over.
     ///
     /// # Errors
     /// As [`transmit`](Self::transmit).
@@ -372,7 +373,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Sends the segments that wait to go in one piece.
+    /// Sends the bundle.
     fn send_bundle(&mut self, now_ns: u64, lane: Option<Lane>) -> Result<(), EncodeError> {
         let Some(lane) = lane.filter(|_| !self.bundle.is_empty()) else { return Ok(()) };
         let Some(&device) = self.device_of.get(&lane.tuple.local.ip()) else { return Ok(()) };
@@ -395,7 +396,7 @@ impl Driver {
         Ok(())
     }
 
-    /// When something is due without any packet; `u64::MAX`: never.
+    /// When the next timer or release is due, or `u64::MAX`.
     #[must_use]
     pub fn next_ns(&self) -> u64 {
         let timer_ns = self.timers.first().map_or(u64::MAX, |&(at_ns, _)| at_ns);

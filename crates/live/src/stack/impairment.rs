@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
 use wire::{Checksums, Segment};
 
-/// How the packets of a device fare, in both directions alike.
+/// Impairments of a device's packets, in both directions.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct Impair {
@@ -15,20 +15,20 @@ pub struct Impair {
     pub loss: f64,
     /// Delay of every packet.
     pub delay_ns: u64,
-    /// Probability that a packet is held back by `reorder_ns` more, so that others overtake it.
+    /// Probability that a packet is delayed by `reorder_ns` more, so that later packets overtake it.
     pub reorder: f64,
-    /// How long such a packet is held back.
+    /// Additional delay of such a packet.
     pub reorder_ns: u64,
-    /// MPTCP options are taken off SYNs.
+    /// Whether MPTCP options are stripped from SYNs.
     pub strip_syn: bool,
-    /// MPTCP options are taken off SYN/ACKs.
+    /// Whether MPTCP options are stripped from SYN/ACKs.
     pub strip_syn_ack: bool,
     /// MPTCP options are stripped from all other segments, once this many have passed in either direction.
     pub strip_after: Option<u64>,
-    /// One bit of the content of this data-carrying packet is turned (and the TCP checksum made to fit): the first that
-    /// leaves is number 1.
+    /// Number of an outgoing data packet in which one payload bit is flipped (with the TCP checksum adjusted). The
+    /// first one is number 1.
     pub alter_outward: Option<u64>,
-    /// The same for those that arrive.
+    /// The same for incoming data packets.
     pub alter_inward: Option<u64>,
     /// Seed of the random draws.
     pub seed: u64,
@@ -37,16 +37,16 @@ pub struct Impair {
 /// Fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It goes on.
+    /// It continues.
     Pass,
-    /// It is lost, or kept until later.
+    /// It is dropped, or held back.
     Gone,
 }
 
-/// Packets by the time at which they go on, then by their order.
+/// Packets by the time at which they continue, then by their order.
 type Held = BTreeMap<(u64, u64), Vec<u8>>;
 
-/// An impairment at work.
+/// The state of an impairment.
 #[derive(Debug)]
 pub struct Impairment {
     of: Impair,
@@ -90,22 +90,22 @@ impl Impairment {
         }
     }
 
-    /// Whether it does nothing.
+    /// Whether it has no effect.
     pub(super) fn is_idle(&self) -> bool {
         self.idle
     }
 
-    /// Packets lost, reordered and stripped.
+    /// Numbers of packets dropped, reordered and stripped.
     pub(super) fn counts(&self) -> (u64, u64, u64) {
         (self.lost, self.reordered, self.stripped)
     }
 
-    /// A packet arrives from the device.
+    /// Handles a packet from the device.
     pub(super) fn inward(&mut self, now_ns: u64, packet: &[u8]) -> Fate {
         if self.idle { Fate::Pass } else { self.meet(now_ns, packet, INWARD) }
     }
 
-    /// A packet is to go to the device.
+    /// Handles a packet to the device.
     pub(super) fn outward(&mut self, now_ns: u64, packet: &[u8]) -> Fate {
         if self.idle { Fate::Pass } else { self.meet(now_ns, packet, OUTWARD) }
     }
@@ -120,7 +120,7 @@ impl Impairment {
         take(&mut self.outward, now_ns)
     }
 
-    /// Time at which the next packet is due; `u64::MAX` if there is none.
+    /// When the next packet is due, or `u64::MAX`.
     pub(super) fn next_ns(&self) -> u64 {
         let first = |held: &Held| held.first_key_value().map_or(u64::MAX, |((at_ns, _), _)| *at_ns);
         first(&self.inward).min(first(&self.outward))
@@ -144,12 +144,12 @@ impl Impairment {
         Fate::Gone
     }
 
-    /// Uniform in [0, 1).
+    /// Draws uniformly from [0, 1).
     fn draw(&mut self) -> f64 {
         (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// The packet after a middlebox; `None` if unchanged.
+    /// The packet as changed by a middlebox; `None` if unchanged.
     fn change(&mut self, packet: &[u8], way: usize) -> Option<Vec<u8>> {
         let of = &self.of;
         let alters = [of.alter_inward, of.alter_outward];
@@ -184,7 +184,7 @@ fn take(held: &mut Held, now_ns: u64) -> Option<Vec<u8>> {
     Some(first.remove())
 }
 
-/// Strips the MPTCP options; returns whether there were any.
+/// Strips the MPTCP options. Returns whether there were any.
 fn strip(segment: &mut Segment<Vec<u8>>) -> bool {
     let mut found = segment.options.dss.take().is_some();
     if let Some(rare) = segment.options.rare.as_deref_mut() {
@@ -215,7 +215,7 @@ mod tests {
             }
         }
         assert_eq!(path.next_ns(), u64::MAX);
-        // Binomial: 1000 ± 5 · 30 lost, 1800 ± 5 · 38 late.
+        // Binomial: 1000 ± 5 · 30 dropped, 1800 ± 5 · 38 delayed.
         assert!((8_850..9_150).contains(&seen.len()), "{}", seen.len());
         let late = seen.iter().filter(|&&ns| ns == 1_500).count();
         assert!((1_610..1_990).contains(&late), "{late}");

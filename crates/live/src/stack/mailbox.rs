@@ -1,4 +1,4 @@
-//! Requests of programs to the stack's thread.
+//! Requests from programs to the stack's thread.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use super::impairment::Impair;
 use super::shared::Shared;
 use super::state::ConnectionState;
 
-/// A request of a program to the stack.
+/// A request from a program to the stack.
 pub(super) enum Command {
     /// Open a connection.
     Connect { config: Box<Config>, from: Vec<u8>, remote: SocketAddr, shared: Arc<Shared> },
@@ -27,19 +27,19 @@ pub(super) enum Command {
     Serve(Arc<Shared>),
     /// Reset the connection.
     Abort(Arc<Shared>),
-    /// Do what a path manager does.
+    /// Perform an action of a path manager.
     Act(Arc<Shared>, PathAction),
     /// Return the state of a connection.
     Look(Arc<Shared>, Sender<ConnectionState>),
-    /// Tell what the stack holds.
+    /// Report what the stack holds.
     Tell(Sender<Held>),
-    /// Tell what the devices have counted.
+    /// Report the counters of the devices.
     Count(Sender<Vec<Counters>>),
-    /// Change how a device's packets fare.
+    /// Change the impairment of a device.
     Impair(usize, Box<Impair>),
-    /// End.
+    /// Stop the stack.
     Stop,
-    /// Fail.
+    /// Panic.
     #[cfg(test)]
     Panic,
 }
@@ -50,44 +50,45 @@ impl std::fmt::Debug for Command {
     }
 }
 
-/// The contents of a stack.
+/// What a stack holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Held {
-    /// Connections, half-open ones among them.
+    /// Number of connections, including half-open ones.
     pub connections: usize,
     /// Connections whose handshake is unfinished.
     pub half_open: usize,
-    /// Handshakes that were given up because too many waited.
+    /// Handshakes given up because too many were pending.
     pub dropped: u64,
-    /// Ends of subflows in TIME-WAIT.
+    /// Subflow ends in TIME-WAIT.
     pub time_wait: usize,
-    /// Bytes that were written and are not acknowledged, or have come and were not read.
+    /// Bytes written and not acknowledged, or received and not read.
     pub bytes: u64,
 }
 
-/// Commands that nobody has looked at yet.
+/// Commands that the thread has not taken yet.
 #[derive(Debug, Default)]
 struct Waiting {
     commands: Vec<Command>,
-    /// The thread has ended: there will be nobody to look. The text says why, unless it was told to.
+    /// Set when the thread has ended, so that no command will be taken. The text gives the reason unless the thread was
+    /// told to end.
     over: Option<Option<Arc<str>>>,
 }
 
-/// Commands to the stack's thread, and what wakes it.
+/// Commands for the stack's thread, and the means to wake it.
 #[derive(Debug)]
 pub(super) struct Mailbox {
     pub(super) budget: Budget,
     commands: Mutex<Waiting>,
     pub(super) wake: OwnedFd,
-    /// The thread was woken, and has not looked yet.
+    /// Whether the thread was woken and has not looked yet.
     woken: AtomicBool,
-    /// Accepted connections by the port that they came to.
+    /// Connections to be accepted, by local port.
     pub(super) accepted: Mutex<BTreeMap<u16, VecDeque<Arc<Shared>>>>,
     pub(super) arrived: Condvar,
 }
 
 impl Mailbox {
-    /// An empty one.
+    /// An empty mailbox.
     pub(super) fn new() -> std::io::Result<Mailbox> {
         Ok(Mailbox {
             budget: Budget::default(),
@@ -99,7 +100,7 @@ impl Mailbox {
         })
     }
 
-    /// Leaves a command for the thread, and wakes it.
+    /// Posts a command to the thread and wakes it.
     pub(super) fn post(&self, command: Command) {
         {
             let mut waiting = self.waiting();
@@ -109,12 +110,12 @@ impl Mailbox {
             waiting.commands.push(command);
         }
         if !self.woken.swap(true, Ordering::AcqRel) {
-            // A full counter is a wake too.
+            // A full counter wakes it too.
             let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
         }
     }
 
-    /// The commands that wait.
+    /// Takes the waiting commands.
     pub(super) fn take(&self) -> Vec<Command> {
         if self.woken.swap(false, Ordering::AcqRel) {
             let _ = rustix::io::read(&self.wake, &mut [0; 8]);
@@ -122,7 +123,7 @@ impl Mailbox {
         std::mem::take(&mut self.waiting().commands)
     }
 
-    /// The thread has ended, for a reason unless it was told to: wakes everybody who waits, or will.
+    /// Reports that the thread has ended, with the reason unless it was told to. Wakes all current and future waiters.
     pub(super) fn end(&self, why: Option<Arc<str>>) {
         let left = {
             let mut waiting = self.waiting();
@@ -140,7 +141,7 @@ impl Mailbox {
         self.waiting().over.is_some()
     }
 
-    /// Why the thread has ended, where it was not told to.
+    /// Why the thread has ended, if it was not told to.
     pub(super) fn failure(&self) -> Option<Arc<str>> {
         self.waiting().over.clone().flatten()
     }
@@ -150,7 +151,8 @@ impl Mailbox {
     }
 }
 
-/// Nobody will do it. Who waits for an answer gets none as soon as its sender is dropped.
+/// Rejects a command that will not be performed. A caller that waits for an answer gets none once its sender is
+/// dropped.
 fn refuse(command: &Command) {
     if let Command::Connect { shared, .. } | Command::Serve(shared) = command {
         shared.shut_down();

@@ -1,9 +1,9 @@
-//! Our own transport on a real network: packets from and to file descriptors (TUN devices), the real clock, and
-//! sockets for programs.
+//! Our own transport on a real network: packets from and to file descriptors (TUN devices), the real clock, and sockets
+//! for programs.
 //!
 //! - [`Driver`] moves packets between devices and the transport's [`transport::Host`]; it holds no clock and never waits.
-//! - [`Stack`] runs a driver on a thread of its own and gives out [`Socket`]s that block.
-//! - [`Impairment`] loses, delays, reorders and strips packets of a device: what tests of the transport ask of a path.
+//! - [`Stack`] runs a driver on its own thread and returns blocking [`Socket`]s.
+//! - [`Impairment`] drops, delays, reorders and strips packets of a device, for tests of the transport.
 
 mod budget;
 mod bundle;

@@ -1,4 +1,4 @@
-//! How the connections of a stack behave, by names: what Python hands over.
+//! Options of a stack's connections, by name, as passed by Python.
 
 use scenario::convert;
 use scenario::description::Named;
@@ -6,33 +6,33 @@ use serde::Deserialize;
 use transport::algorithm::{Choice, ChoiceError, Family};
 use transport::{Config, Protocol, ReceiveBuffer, path_manager};
 
-/// Options of a connection. Absent ones have the transport's defaults.
+/// Options of a connection. Absent ones take the transport's defaults.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// `mptcp` or `tcp`.
     pub protocol: Option<String>,
-    /// Maximum segment size, bytes.
+    /// Maximum segment size in bytes.
     pub mss: Option<u16>,
-    /// Receive buffer, bytes.
+    /// Receive buffer in bytes.
     pub receive_buffer: Option<u64>,
     /// Congestion control.
     pub congestion: Option<Algorithm>,
-    /// Its variant, `paper` or `linux`: short for its parameter of this name.
+    /// Variant of the congestion control, `paper` or `linux`: short for its parameter of this name.
     pub variant: Option<String>,
     /// Scheduler.
     pub scheduler: Option<Algorithm>,
     /// Path manager.
     pub path_manager: Option<Algorithm>,
-    /// Whether DSS checksums are asked for.
+    /// Whether to request DSS checksums.
     pub checksum: bool,
-    /// Whether joins to the address of the first subflow are refused (flag C of MP_CAPABLE).
+    /// Whether to refuse joins to the address of the first subflow (flag C of MP_CAPABLE).
     pub refuse_joins_to_first_address: bool,
-    /// Whether explicit congestion notification is offered.
+    /// Whether to offer explicit congestion notification.
     pub ecn: bool,
-    /// Whether segments are paced.
+    /// Whether to pace segments.
     pub pacing: bool,
-    /// Time to live, or hop limit of IPv6, of its packets.
+    /// Time to live, or hop limit with IPv6, of its packets.
     pub ttl: Option<std::num::NonZeroU8>,
     /// Differentiated services code point of its packets.
     pub dscp: Option<u8>,
@@ -42,9 +42,9 @@ pub struct Options {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Algorithm {
-    /// With its defaults.
+    /// The name, with default parameters.
     Name(String),
-    /// With parameters.
+    /// The name and parameters.
     Table(Named),
 }
 
@@ -65,30 +65,30 @@ impl Algorithm {
     }
 }
 
-/// An option that nothing goes by.
+/// An invalid option.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
-    /// An unknown protocol.
+    /// Unknown protocol.
     #[error("protocol: found \"{0}\"; expected mptcp or tcp")]
     Protocol(String),
-    /// A code point of more than 6 bits.
+    /// A code point with more than 6 bits.
     #[error("dscp: found {0}; expected a number from 0 to 63")]
     Dscp(u8),
-    /// An unknown algorithm, or wrong parameters of one.
+    /// Unknown algorithm, or invalid parameters.
     #[error("{option}: {reason}")]
     Algorithm {
         /// The option.
         option: &'static str,
-        /// Why.
+        /// The reason.
         reason: ChoiceError,
     },
 }
 
 impl Options {
-    /// The values that the transport accepts.
+    /// The transport's configuration for these options.
     ///
     /// # Errors
-    /// A name that it does not know.
+    /// The first invalid option.
     pub fn config(&self) -> Result<Config, OptionsError> {
         let mut config = Config {
             checksum: self.checksum,

@@ -4,15 +4,15 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
-/// An address of the stack and the device whose packets bear it.
+/// An address of the stack and its device.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Address {
-    /// Address id (RFC 8684 §3.2).
+    /// Address identifier (RFC 8684 §3.2).
     pub id: u8,
-    /// Address.
+    /// The address.
     pub address: IpAddr,
-    /// Number of the device.
+    /// Index of the device.
     pub device: usize,
     /// Whether subflows from it are backups.
     #[serde(default)]
@@ -23,8 +23,8 @@ pub struct Address {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Addresses. Connections are opened from the first of the peer's family unless one is named.
+    /// The addresses. Connections are opened from the first address of the peer's family unless one is named.
     pub addresses: Vec<Address>,
-    /// Of what plug-ins draw. Keys, nonces, initial sequence numbers and ports come from the operating system.
+    /// Seed for plug-ins. Keys, nonces, initial sequence numbers and ports come from the operating system.
     pub seed: u64,
 }

@@ -1,5 +1,5 @@
-//! What a program and the stack's thread share of a connection, and the thread's part of the work: it moves bytes between
-//! here and the transport.
+//! The state that a program and the stack's thread share for a connection, and the thread's part of the work: it moves
+//! bytes between this state and the transport.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,31 +10,32 @@ use super::budget::Budget;
 use super::chunk::Chunk;
 use super::state::ConnectionState;
 
-/// Bytes the transport keeps for transmission and retransmission; twice the largest receive buffer.
+/// Bytes that the transport keeps for transmission and retransmission: twice the largest receive buffer.
 const UNACKNOWLEDGED_LIMIT: u64 = 12 << 20;
-/// Bytes a socket holds for its program; the others stay in the transport's receive buffer and close its window.
+/// Bytes that a socket holds for its program. Further data stays in the transport's receive buffer and closes its
+/// window.
 pub(super) const READ_LIMIT: usize = 1 << 20;
 
-/// Events that are kept for a program that does not ask for them.
+/// Number of events kept for a program that does not ask for them.
 const EVENT_LIMIT: usize = 1_024;
 
 /// How a connection ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// Both directions in order.
+    /// Both directions were closed in order.
     Closed,
     /// Reset by the peer, or given up.
     Aborted,
 }
 
-/// What program and stack share of a connection.
+/// The state that program and stack share for a connection.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     state: Mutex<State>,
     pub(super) changed: Condvar,
 }
 
-/// The same, while it is locked.
+/// The shared state while it is locked.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) id: Option<ConnectionId>,
@@ -42,13 +43,13 @@ pub(super) struct State {
     pub(super) to_send_bytes: usize,
     pub(super) received: VecDeque<Chunk>,
     pub(super) received_bytes: usize,
-    /// The stack left data in the transport because the program did not read.
+    /// Whether the stack left data in the transport because the program did not read.
     pub(super) more_to_read: bool,
-    /// A command that makes the stack look at this socket is under way.
+    /// Whether a command that makes the stack serve this socket is pending.
     pub(super) announced: bool,
     pub(super) close_requested: bool,
     closed_at_transport: bool,
-    /// What the program says that it will have written in all, until the transport knows.
+    /// Total bytes that the program will write, as announced, until passed to the transport.
     pub(super) flow_bytes: Option<u64>,
     pub(super) established: bool,
     pub(super) end_of_stream: bool,
@@ -56,29 +57,31 @@ pub(super) struct State {
     pub(super) ended: Option<Ended>,
     pub(super) shut_down: bool,
     pub(super) events: Vec<Event>,
-    /// Whether the program has accepted the connection; until then nothing is read from it, so its window closes.
+    /// Whether the program has accepted the connection. Until then nothing is read from it, so its window closes.
     accepted: bool,
-    /// The program has let go of the socket.
+    /// Whether the program has dropped the socket.
     pub(super) orphaned: bool,
-    /// When the stack looks whether the connection goes on without it, and what was unacknowledged at the last look.
+    /// When the stack next checks whether the orphaned connection makes progress, and the unacknowledged bytes at the
+    /// last check.
     orphan: Option<(u64, u64)>,
     /// State of the connection when the stack released it.
     pub(super) last: Option<ConnectionState>,
-    /// Bytes that were written and not acknowledged when the stack last looked, and what the budget knows of both directions.
+    /// Bytes written and not acknowledged when the stack last looked; then the amounts of both directions known to the
+    /// budget.
     unacknowledged: u64,
     pub(super) sending: u64,
     receiving: u64,
 }
 
 impl State {
-    /// Nobody will send or read what is here.
+    /// Drops all data, which nobody will send or read.
     pub(super) fn abandon(&mut self, budget: &Budget) {
         (self.to_send, self.to_send_bytes, self.unacknowledged) = (VecDeque::new(), 0, 0);
         (self.received, self.received_bytes) = (VecDeque::new(), 0);
         self.note_held(budget);
     }
 
-    /// What is held here has changed.
+    /// Updates the budget after the data held here has changed.
     pub(super) fn note_held(&mut self, budget: &Budget) {
         let (sending, receiving) = (self.to_send_bytes as u64 + self.unacknowledged, self.received_bytes as u64);
         budget.change(&mut self.sending, sending);
@@ -87,29 +90,29 @@ impl State {
 }
 
 impl Shared {
-    /// Of a connection that the program opens.
+    /// The state of a connection that the program opens.
     pub(super) fn opened() -> Arc<Shared> {
         let shared = Shared::default();
         shared.lock().accepted = true;
         Arc::new(shared)
     }
 
-    /// The connection's number; none before the stack has seen it and after the stack has released it.
+    /// The connection's identifier; `None` before the stack has seen it and after the stack has released it.
     pub(super) fn id(&self) -> Option<ConnectionId> {
         self.lock().id
     }
 
-    /// The program takes the connection.
+    /// Marks the connection as accepted by the program.
     pub(super) fn accept(&self) {
         self.lock().accepted = true;
     }
 
-    /// Whether the connection ended, in order or not.
+    /// How the connection ended, if it has.
     pub(super) fn ended(&self) -> Option<Ended> {
         self.lock().ended
     }
 
-    /// Returns whether the program has just released the socket; the next check is due at `at_ns`.
+    /// Returns whether the program has just dropped the socket. The next check is due at `at_ns`.
     pub(super) fn orphan(&self, at_ns: u64) -> bool {
         let mut state = self.lock();
         let new = state.orphaned && state.orphan.is_none();
@@ -124,7 +127,7 @@ impl Shared {
         self.lock().orphan.map(|(at_ns, _)| at_ns)
     }
 
-    /// Whether the peer has acknowledged anything since the last look; the next one is at `at_ns`.
+    /// Whether the peer has acknowledged anything since the last check. The next check is at `at_ns`.
     pub(super) fn has_gone_on(&self, at_ns: u64) -> bool {
         let mut state = self.lock();
         let now = state.unacknowledged;
@@ -136,12 +139,12 @@ impl Shared {
         self.lock().last.clone()
     }
 
-    /// The stack has let go of the connection: its number may soon be another's.
+    /// Reports that the stack has released the connection, whose identifier may be reused.
     pub(super) fn release(&self, last: ConnectionState, budget: &Budget) {
         let mut state = self.lock();
         (state.id, state.last, state.unacknowledged) = (None, Some(last), 0);
         (state.to_send, state.to_send_bytes) = (VecDeque::new(), 0);
-        // Nothing is left to read where the connection rests. Before the program has accepted it nothing was asked for.
+        // A connection at rest has nothing left to read. Before the program accepts it, it has not asked for data.
         state.more_to_read = false;
         state.note_held(budget);
         if state.orphaned {
@@ -154,7 +157,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The stack's part: moves bytes and tells what happened.
+    /// The stack's part: moves bytes and reports events.
     pub(super) fn serve(&self, now_ns: u64, id: ConnectionId, connection: &mut Connection<Chunk>, budget: &Budget) {
         let mut state = self.lock();
         state.id = Some(id);
@@ -190,7 +193,7 @@ impl Shared {
         news |= state.unacknowledged < before;
         if state.orphaned {
             state.close_requested = true;
-            while connection.read().is_some() {} // for nobody
+            while connection.read().is_some() {} // discard the data
             (state.received, state.received_bytes) = (VecDeque::new(), 0);
         }
         if state.close_requested && state.to_send.is_empty() && !state.closed_at_transport {
@@ -213,7 +216,7 @@ impl Shared {
         }
     }
 
-    /// The stack is no more.
+    /// Reports that the stack has ended.
     pub(super) fn shut_down(&self) {
         self.lock().shut_down = true;
         self.changed.notify_all();

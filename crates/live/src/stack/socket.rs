@@ -9,13 +9,13 @@ use super::chunk::Chunk;
 use super::mailbox::{Command, Mailbox};
 use super::shared::{Ended, READ_LIMIT, Shared, State};
 
-/// Bytes a socket takes from its program before it blocks it, beside what the transport keeps.
+/// Bytes that a socket accepts from its program before it blocks, in addition to what the transport keeps.
 const WRITE_LIMIT: usize = 1 << 20;
 
-/// Why an operation did nothing.
+/// Why an operation failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SocketError {
-    /// Nothing happened in time.
+    /// The timeout expired.
     #[error("timed out")]
     TimedOut,
     /// The connection was reset, refused or given up.
@@ -24,13 +24,13 @@ pub enum SocketError {
     /// The stack was shut down.
     #[error("the stack was shut down")]
     ShutDown,
-    /// The stack's thread has ended of itself.
+    /// The stack's thread has failed.
     #[error("the stack has failed: {0}")]
     Failed(Arc<str>),
 }
 
-/// A connection, for a program. When the last clone is dropped the connection is closed: what was written is still
-/// sent, incoming data is discarded, and a connection that has not ended a minute later is reset.
+/// A connection, for a program. Dropping the last clone closes the connection: written data is still sent, incoming
+/// data is discarded, and a connection that has not ended a minute later is reset.
 #[derive(Clone, Debug)]
 pub struct Socket {
     pub(super) shared: Arc<Shared>,
@@ -38,7 +38,7 @@ pub struct Socket {
     _owner: Arc<Owner>,
 }
 
-/// The program's hold of a connection.
+/// Closes the connection when it is dropped.
 #[derive(Debug)]
 struct Owner {
     shared: Arc<Shared>,
@@ -64,7 +64,7 @@ impl Socket {
         Socket { shared, mailbox, _owner: Arc::new(owner) }
     }
 
-    /// Waits until `ready` gives something.
+    /// Waits until `ready` returns a value.
     fn wait<T>(&self, timeout: Duration, mut ready: impl FnMut(&mut State) -> Option<T>) -> Result<T, SocketError> {
         let mut found = None;
         let state = self.shared.lock();
@@ -80,7 +80,7 @@ impl Socket {
         }
     }
 
-    /// Makes the stack look at this socket.
+    /// Makes the stack serve this socket.
     fn announce(&self) {
         {
             let mut state = self.shared.lock();
@@ -92,7 +92,7 @@ impl Socket {
         self.mailbox.post(Command::Serve(Arc::clone(&self.shared)));
     }
 
-    /// Waits until data can be carried.
+    /// Waits until the connection is established.
     ///
     /// # Errors
     /// [`SocketError`]
@@ -109,12 +109,12 @@ impl Socket {
     /// Waits for the end of the connection.
     ///
     /// # Errors
-    /// [`SocketError`], but not for a connection that was aborted.
+    /// [`SocketError`], except [`SocketError::Aborted`].
     pub fn wait_ended(&self, timeout: Duration) -> Result<Ended, SocketError> {
         self.wait(timeout, |state| state.ended)
     }
 
-    /// Waits until all that was written, and the end of it, is acknowledged.
+    /// Waits until all data written, and the end of the stream, are acknowledged.
     ///
     /// # Errors
     /// [`SocketError`]
@@ -126,10 +126,10 @@ impl Socket {
         })?
     }
 
-    /// Appends to the stream; waits while too much is on its way.
+    /// Appends to the stream. Waits while too much data is in flight.
     ///
     /// # Errors
-    /// [`SocketError`]; then nothing was appended.
+    /// [`SocketError`]; nothing was appended then.
     pub fn write(&self, chunk: Chunk, timeout: Duration) -> Result<(), SocketError> {
         let mut chunk = Some(chunk);
         self.wait(timeout, |state| {
@@ -149,14 +149,14 @@ impl Socket {
         Ok(())
     }
 
-    /// The next bytes of the peer's stream, at most about `most`; empty at its end.
+    /// The next bytes of the peer's stream, about `most` at the most; `None` at its end.
     ///
     /// # Errors
     /// [`SocketError`]
     pub fn read(&self, most: usize, timeout: Duration) -> Result<Option<Vec<Chunk>>, SocketError> {
         let (chunks, refill) = self.wait(timeout, |state| {
             if state.received.is_empty() {
-                // What the stack has left in the transport comes before the end; it was asked for when half was read.
+                // Data that the stack left in the transport comes before the end. It was asked for when half was read.
                 if state.more_to_read {
                     return None;
                 }
@@ -182,19 +182,19 @@ impl Socket {
         chunks
     }
 
-    /// Announces how many bytes the program will write in all, for schedulers that look at what is left.
+    /// Announces the total number of bytes that the program will write, for schedulers that use the remaining size.
     pub fn set_flow_size(&self, bytes: u64) {
         self.shared.lock().flow_bytes = Some(bytes);
         self.announce();
     }
 
-    /// The program writes no more.
+    /// Closes the sending direction.
     pub fn close(&self) {
         self.shared.lock().close_requested = true;
         self.announce();
     }
 
-    /// What has happened since the last call.
+    /// Takes the events since the last call.
     #[must_use]
     pub fn take_events(&self) -> Vec<Event> {
         std::mem::take(&mut self.shared.lock().events)

@@ -10,42 +10,42 @@ use super::chunk::Chunk;
 pub struct SubflowState {
     /// Our address and port.
     pub local: String,
-    /// The peer's.
+    /// The peer's address and port.
     pub remote: String,
     /// Whether it may carry new data.
     pub active: bool,
-    /// Whether either side wants it as a backup.
+    /// Whether either side requested backup priority.
     pub backup: bool,
-    /// Congestion window, segments.
+    /// Congestion window in segments.
     pub cwnd_segments: f64,
-    /// Smoothed RTT, seconds; 0 before the first sample.
+    /// Smoothed RTT in seconds; 0 before the first sample.
     pub srtt_s: f64,
-    /// Data segments sent, retransmissions counted.
+    /// Data segments sent, including retransmissions.
     pub segments_sent: u64,
     /// Retransmissions.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Segments with data that another subflow had carried.
+    /// Segments with data that another subflow had carried before.
     pub reinjections: u64,
     /// Data segments received.
     pub segments_received: u64,
-    /// Bytes of the stream that arrived first by this subflow.
+    /// Bytes of the stream that arrived first on this subflow.
     pub bytes_received: u64,
 }
 
 /// A connection.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConnectionState {
-    /// Whether MPTCP was asked for and TCP is spoken.
+    /// Whether MPTCP was requested but fell back to TCP.
     pub fallback: bool,
-    /// Whether it is over.
+    /// Whether the connection is over.
     pub over: bool,
-    /// Bytes of the peer's stream that are in order.
+    /// Bytes of the peer's stream received in order.
     pub bytes_received: u64,
-    /// Bytes that were written and are not acknowledged.
+    /// Bytes written and not acknowledged.
     pub bytes_unacknowledged: u64,
-    /// Subflows in the order they were opened.
+    /// Subflows in the order in which they were opened.
     pub subflows: Vec<SubflowState>,
 }
 

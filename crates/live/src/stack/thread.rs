@@ -24,14 +24,14 @@ use super::socket::{Socket, SocketError};
 use super::state::ConnectionState;
 use crate::clock::Clock;
 
-/// Most unfinished handshakes; with one more the oldest is forgotten (docs/decisions/0009).
+/// Maximum number of unfinished handshakes; one more drops the oldest (docs/decisions/0009).
 const BACKLOG: usize = 4_096;
-/// Most connections to a port that wait to be accepted; one more is reset.
+/// Maximum number of connections per port that wait to be accepted; one more is reset.
 const ACCEPT_LIMIT: usize = 1_024;
-/// How long a connection that no program holds may go without its peer acknowledging anything.
+/// How long a connection without a program may go without an acknowledgment from its peer.
 const ORPHAN_NS: u64 = 60_000_000_000;
 
-/// A stack of our own on devices.
+/// Our own stack on devices.
 #[derive(Debug)]
 pub struct Stack {
     mailbox: Arc<Mailbox>,
@@ -39,10 +39,10 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Starts a stack on `devices`, TUN devices without packet information, one descriptor each.
+    /// Starts a stack on `devices`: one descriptor each, TUN devices without packet information.
     ///
     /// # Errors
-    /// A descriptor that is none, or no more descriptors.
+    /// A descriptor is invalid, or no more descriptors are available.
     pub fn start(settings: &Settings, devices: Vec<OwnedFd>) -> std::io::Result<Stack> {
         let devices = devices.into_iter().map(Device::new).collect::<std::io::Result<Vec<_>>>()?;
         let mut driver = Driver::new(settings, devices);
@@ -59,7 +59,7 @@ impl Stack {
         Ok(Stack { mailbox, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Opens a connection from the addresses with these ids, or from all; it is established later or not at all.
+    /// Opens a connection from the addresses with these identifiers, or from all. It is established later or fails.
     #[must_use]
     pub fn connect(&self, config: Config, from: Vec<u8>, remote: SocketAddr) -> Socket {
         let shared = Shared::opened();
@@ -67,12 +67,12 @@ impl Stack {
         Socket::new(shared, Arc::clone(&self.mailbox))
     }
 
-    /// Accepts connections to a port of every address.
+    /// Accepts connections to a port on every address.
     pub fn listen(&self, port: u16, config: Config) {
         self.mailbox.post(Command::Listen { port, config: Box::new(config) });
     }
 
-    /// The next connection that was made to a port.
+    /// The next connection to a port.
     ///
     /// # Errors
     /// None came in time, or the stack has ended.
@@ -100,7 +100,7 @@ impl Stack {
         self.mailbox.post(Command::Abort(Arc::clone(&socket.shared)));
     }
 
-    /// Does with a connection what a path manager would.
+    /// Performs an action of a path manager on a connection.
     pub fn act(&self, socket: &Socket, action: PathAction) {
         self.mailbox.post(Command::Act(Arc::clone(&socket.shared), action));
     }
@@ -113,7 +113,7 @@ impl Stack {
         receiver.recv_timeout(Duration::from_secs(5)).ok().or_else(|| socket.shared.last())
     }
 
-    /// What the stack holds; nothing after it has ended.
+    /// What the stack holds; zeros after it has ended.
     #[must_use]
     pub fn held(&self) -> Held {
         let (sender, receiver) = channel();
@@ -121,7 +121,7 @@ impl Stack {
         receiver.recv_timeout(Duration::from_secs(5)).unwrap_or_default()
     }
 
-    /// What the devices have counted; empty after the stack has ended.
+    /// The counters of the devices; empty after the stack has ended.
     #[must_use]
     pub fn counters(&self) -> Vec<Counters> {
         let (sender, receiver) = channel();
@@ -129,15 +129,15 @@ impl Stack {
         receiver.recv_timeout(Duration::from_secs(5)).unwrap_or_default()
     }
 
-    /// Changes how a device's packets fare from now on.
+    /// Changes the impairment of a device's packets.
     pub fn impair(&self, device: usize, impair: Impair) {
         self.mailbox.post(Command::Impair(device, Box::new(impair)));
     }
 
-    /// Ends the stack; open connections are dropped without telling their peers.
+    /// Stops the stack. Open connections are dropped without notice to their peers.
     ///
     /// # Errors
-    /// Why it had ended before.
+    /// Why the stack had failed before.
     pub fn stop(&self) -> Result<(), String> {
         self.mailbox.post(Command::Stop);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -159,9 +159,9 @@ struct Worker {
     driver: Driver,
     mailbox: Arc<Mailbox>,
     clock: Clock,
-    /// Of the connections that a program has opened, or that wait to be accepted, or were.
+    /// Connections that a program has opened or accepted, or that wait to be accepted.
     sockets: BTreeMap<ConnectionId, Arc<Shared>>,
-    /// Connections that no program holds, by when to look whether they go on.
+    /// Connections without a program, by the time of their next check.
     orphans: BTreeSet<(u64, ConnectionId)>,
 }
 
@@ -205,7 +205,7 @@ impl Worker {
         }
     }
 
-    /// Queues a connection opened by a peer to be accepted, unless too many are waiting.
+    /// Queues a connection opened by a peer for acceptance, unless too many are waiting.
     fn offer(&mut self, now_ns: u64, id: ConnectionId) {
         let port = self.driver.connection(id).tuple(transport::SubflowId(0)).local.port();
         let shared = Arc::new(Shared::default());
@@ -224,11 +224,11 @@ impl Worker {
         self.sockets.insert(id, shared);
     }
 
-    /// Lets go of a connection that is over, and looks after one that no program holds.
+    /// Releases a connection that is over, and checks one without a program.
     fn settle(&mut self, now_ns: u64, id: ConnectionId) {
         let Some(socket) = self.sockets.get(&id) else { return };
         if !self.driver.host().has(id) {
-            self.sockets.remove(&id); // refused before anybody accepted it
+            self.sockets.remove(&id); // refused before a program accepted it
         } else if self.driver.connection(id).is_at_rest() {
             if let Some(at_ns) = socket.orphan_ns() {
                 self.orphans.remove(&(at_ns, id));
@@ -241,7 +241,7 @@ impl Worker {
         }
     }
 
-    /// Resets connections that no program holds and whose peers are silent.
+    /// Resets connections without a program whose peers are silent.
     fn end_orphans(&mut self, now_ns: u64) {
         while let Some(&(at_ns, id)) = self.orphans.first().filter(|(at_ns, _)| *at_ns <= now_ns) {
             self.orphans.remove(&(at_ns, id));
@@ -281,7 +281,7 @@ impl Worker {
             Command::Look(shared, answer) => {
                 if let Some(id) = self.id_of(&shared) {
                     let _ = answer.send(ConnectionState::of(self.driver.connection(id)));
-                } // else the sender is dropped, and that is the answer
+                } // else the sender is dropped, which is the answer
             }
             Command::Tell(answer) => {
                 let host = self.driver.host();
@@ -304,7 +304,7 @@ impl Worker {
         }
     }
 
-    /// The connection of a socket, while the stack has it.
+    /// The identifier of a socket's connection, while the stack has it.
     fn id_of(&self, shared: &Arc<Shared>) -> Option<ConnectionId> {
         shared.id().filter(|id| self.sockets.get(id).is_some_and(|known| Arc::ptr_eq(known, shared)))
     }
@@ -327,7 +327,7 @@ impl Worker {
     }
 }
 
-/// What a thread said when it panicked.
+/// The message of a panic.
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     format!("its thread panicked: {}", text.unwrap_or("without a word"))
@@ -342,7 +342,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    /// A stack on a device whose other end nobody reads.
+    /// A stack on a device whose other end is not read.
     fn alone() -> (Stack, UnixDatagram) {
         let (near, far) = UnixDatagram::pair().unwrap();
         let address = Address { id: 0, address: "10.0.0.1".parse().unwrap(), device: 0, backup: false };
@@ -350,8 +350,8 @@ mod tests {
         (Stack::start(&settings, vec![near.into()]).unwrap(), far)
     }
 
-    /// No caller waits a minute for a thread that has ended, and every caller learns why: those already
-    /// waiting, and those that come later.
+    /// No caller waits a minute for a thread that has ended, and every caller learns why: those already waiting, and
+    /// later ones.
     #[test]
     fn a_thread_that_panics_wakes_everybody_with_the_error() {
         let (stack, _far) = alone();

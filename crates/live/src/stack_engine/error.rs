@@ -4,13 +4,13 @@ use std::io;
 
 use crate::emulator::EmulatorError;
 
-/// Why there is no outcome.
+/// Why a run has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum StackError {
-    /// The plan does not fit together.
+    /// The plan is inconsistent.
     #[error("{0}")]
     Invalid(String),
-    /// `watch` answered that the run shall end.
+    /// `watch` returned false.
     #[error("stopped")]
     Stopped,
     /// The emulator failed.

@@ -1,4 +1,4 @@
-//! The hosts and their programs: one thread opens, serves and looks at every connection, by the machine's clock.
+//! The hosts and their programs: one thread opens, serves and measures every connection in real time.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,11 +24,11 @@ use crate::engine::agenda::{self, Agenda, Due};
 use crate::stack::{Address, Device, Driver, Settings};
 use crate::system;
 
-/// Below the emulator's.
+/// Below the emulator's priority.
 const FIFO_PRIORITY: i32 = 30;
-/// Ahead of programs with the default niceness.
+/// Above programs with the default niceness.
 const NICE: i32 = -10;
-/// How long a wait is at most, so that the order to stop is heard.
+/// Maximum duration of a wait, so that a request to stop is noticed.
 const LONGEST_WAIT_NS: u64 = 20_000_000;
 
 /// Packets that one host receives before it is the other's turn.
@@ -39,32 +39,31 @@ pub struct StackHosts<'p> {
     pub plan: &'p Plan,
     pub description: &'p Description,
     pub clock: Clock,
-    /// Clients behind NATs.
+    /// The clients behind NATs.
     pub translations: Translations,
-    /// All clients, all servers.
-    /// The kernel's has no devices, and nothing to do.
+    /// The hosts of all clients and of all servers. A host that is the kernel's has no devices and nothing to do here.
     pub drivers: [Driver; 2],
     pub kernel: Option<Kernel>,
     pub configs: Vec<[Config; 2]>,
     pub runtime: Runtime<FlowKey>,
     pub transfers: Vec<Option<Transfer>>,
     free: Vec<usize>,
-    /// By connection of each host, its transfer.
+    /// For each host, the transfer of each connection.
     transfer_of: [BTreeMap<ConnectionId, usize>; 2],
-    /// Callers that the server does not know yet, by the client's end.
+    /// Callers that the server has not seen yet, by the client's end.
     pub callers: BTreeMap<SocketAddr, usize>,
-    /// Connections opened so far.
+    /// Number of connections opened so far.
     opened: u32,
     pub agenda: Agenda,
     pub samples: SubflowSamples,
-    /// Where what connections decide is written, and by transfer which of its application's it is.
+    /// Where the decisions of connections are written; and for each transfer, its number within its application.
     pub traces: Option<qlog::Folder>,
     trace_numbers: BTreeMap<usize, u32>,
     pub end_ns: u64,
 }
 
 impl<'p> StackHosts<'p> {
-    /// All servers listen; nobody has called yet.
+    /// Makes all servers listen. No client has connected yet.
     pub fn new(
         plan: &'p Plan,
         plugins: &Plugins,
@@ -147,11 +146,11 @@ impl<'p> StackHosts<'p> {
         })
     }
 
-    /// Goes on until the end of the scenario, or until `stop`.
+    /// Runs until the end of the scenario, or until `stop`.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<(), StackError> {
         sleep_exactly()?;
-        // As the emulator, and behind it: hosts that wait for the processor would be slow ones. The thread sleeps
-        // whenever it has nothing to do. Without the privilege it runs with the default priority.
+        // Real-time priority like the emulator's, but lower: hosts that wait for the processor would be slow. The
+        // thread sleeps whenever it has nothing to do. Without the privilege, it runs with the default policy.
         if system::schedule_fifo(FIFO_PRIORITY).is_err() {
             let _ = rustix::process::setpriority_process(None, NICE);
         }
@@ -181,8 +180,8 @@ impl<'p> StackHosts<'p> {
         Ok(())
     }
 
-    /// A host takes in packets and serves its connections, each packet by itself: what would be acknowledged one by one
-    /// in virtual time is so here. Returns whether more packets may wait.
+    /// Lets a host receive packets and serve its connections, each packet separately, so that packets acknowledged one
+    /// by one in virtual time are so here too. Returns whether more packets may wait.
     fn turn(&mut self, side: usize) -> Result<bool, StackError> {
         if self.kernel.as_ref().is_some_and(|kernel| kernel.side == side) {
             return Ok(false);
@@ -216,12 +215,12 @@ impl<'p> StackHosts<'p> {
         }
     }
 
-    /// Lets a connection's end do all it can.
+    /// Serves a connection's end as far as possible.
     fn serve(&mut self, now_ns: u64, side: usize, id: ConnectionId) -> Result<(), StackError> {
         let number = match self.transfer_of[side].get(&id) {
             Some(&number) => number,
             None => {
-                // Someone has called the server.
+                // A client has connected to the server.
                 let remote = self.drivers[side].connection(id).tuple(SubflowId(0)).remote;
                 let client = self.translations.inside(remote);
                 let Some(number) = self.callers.remove(&client) else {
@@ -244,7 +243,7 @@ impl<'p> StackHosts<'p> {
         Ok(())
     }
 
-    /// Fails when a byte of a transfer was wrong.
+    /// Fails if a byte of a transfer was wrong.
     pub fn check(&self, number: usize) -> Result<(), StackError> {
         let Some(transfer) = &self.transfers[number] else { return Ok(()) };
         if let Some(place) = transfer.corrupt {
@@ -262,7 +261,7 @@ impl<'p> StackHosts<'p> {
         self.drivers[side].transmit(now_ns, id).map_err(|error| StackError::Invalid(error.to_string()))
     }
 
-    /// Enters the subflows that an end has and the transfer does not know from it.
+    /// Records the subflows of an end that the transfer does not have yet.
     fn note_subflows(&mut self, side: usize, id: ConnectionId, number: usize) {
         let connection = self.drivers[side].connection(id);
         let Some(transfer) = &mut self.transfers[number] else { return };
@@ -283,7 +282,7 @@ impl<'p> StackHosts<'p> {
         }
     }
 
-    /// Reports news of a transfer to its application.
+    /// Reports the events of a transfer to its application.
     pub fn hear(&mut self, now_ns: u64, number: usize) {
         let Some(mut transfer) = self.transfers[number].take() else { return };
         let news = transfer.stream.take_news();
@@ -306,7 +305,7 @@ impl<'p> StackHosts<'p> {
         }
     }
 
-    /// Takes in what a transfer has counted that is over at both ends.
+    /// Takes over the counts of a transfer that is over at both ends.
     fn leave(&mut self, now_ns: u64, number: usize) {
         let Some(transfer) = self.transfers[number].take() else { return };
         let tallies = self.tallies(&transfer, now_ns);
@@ -327,7 +326,7 @@ impl<'p> StackHosts<'p> {
         self.free.push(number);
     }
 
-    /// What each subflow of a transfer has counted.
+    /// The counts of each subflow of a transfer.
     pub fn tallies(&self, transfer: &Transfer, end_ns: u64) -> Vec<Tally<FlowKey>> {
         let stream = &transfer.stream;
         let window = Window::of(stream.start_ns, stream.completion_ns, self.description.warmup_ns, end_ns);
@@ -352,7 +351,7 @@ impl<'p> StackHosts<'p> {
         }
     }
 
-    /// Clients hear what an event does to their addresses, and senders that a path has ended.
+    /// Tells clients about address changes by an event, and senders that a path has ended.
     fn change(&mut self, now_ns: u64, number: usize) {
         let event = &self.description.events[number];
         for transfer in self.transfers.iter_mut().flatten() {
@@ -373,8 +372,8 @@ impl<'p> StackHosts<'p> {
         }
     }
 
-    /// Carries out what applications have asked for by now. What they ask for in response is carried out later, so that
-    /// a connection that fails at once does not reopen for ever.
+    /// Performs the actions that applications have asked for so far. Actions they ask for in response are performed
+    /// later, so that a connection that fails at once is not reopened forever.
     fn carry_out(&mut self, now_ns: u64) -> Result<(), StackError> {
         for _ in 0..self.runtime.actions_waiting() {
             match self.runtime.next_action() {
@@ -408,7 +407,7 @@ impl<'p> StackHosts<'p> {
         Ok(())
     }
 
-    /// Opens a connection of an application.
+    /// Opens a connection for an application.
     fn open(&mut self, now_ns: u64, number: u32, amount: Amount) -> Result<(), StackError> {
         let application = &self.runtime.applications[number as usize];
         let (kind, sender) = (application.kind as usize, application.sender);
@@ -447,7 +446,7 @@ impl<'p> StackHosts<'p> {
         Ok(())
     }
 
-    /// The connection at one end of transfer `place` exists: what it decides is written.
+    /// Starts the trace of the connection at one end of transfer `place`.
     fn trace_end(&mut self, now_ns: u64, side: usize, id: ConnectionId, place: usize) {
         let (Some(folder), Some(transfer)) = (&self.traces, &self.transfers[place]) else { return };
         let application = &self.runtime.applications[transfer.application as usize];

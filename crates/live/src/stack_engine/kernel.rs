@@ -1,5 +1,5 @@
-//! A host that is the kernel's: sockets in a network namespace, in place of a stack of ours. It is polled for its
-//! subflows from time to time; everything else is as with our own.
+//! A host that is the kernel's: sockets in a network namespace instead of our own stack. Its subflows are polled
+//! periodically; everything else is as for our own.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,12 +20,12 @@ use crate::linux::info;
 use crate::linux::socket::{self, Options};
 use crate::namespace;
 
-/// How often subflows are looked at.
+/// Interval between measurements of subflows.
 pub const LOOK_NS: u64 = 20_000_000;
-/// Tokens from here on are listening sockets, by kind; below, transfers.
+/// Tokens from this number on are listening sockets, by kind; lower ones are transfers.
 const FIRST_LISTENER: u64 = 1 << 63;
 const PIECE_BYTES: usize = 64 * 1024;
-/// Read before others have their turn.
+/// Bytes read per turn.
 const TURN_BYTES: usize = 1 << 20;
 
 /// The kernel as a host.
@@ -36,23 +36,23 @@ pub struct Kernel {
     options: Vec<Options>,
     listeners: Vec<OwnedFd>,
     waiting: OwnedFd,
-    /// Clients behind NATs.
+    /// The clients behind NATs.
     translations: Translations,
-    /// Transfers that have more to do than one turn.
+    /// Transfers that used up their turn.
     pub again: Vec<usize>,
     buffer: Box<[u8]>,
 }
 
-/// Something has happened on the kernel's side.
+/// An event on the kernel's side.
 pub enum Happened {
-    /// A client has called: where from (its own address), and its socket.
+    /// A client has connected: its own address and port, and its socket.
     Called(SocketAddr, OwnedFd),
     /// A transfer's socket is ready.
     Ready(usize, EventFlags),
 }
 
 impl Kernel {
-    /// The host `side`; as a server it listens.
+    /// Sets up the host `side`; a server listens.
     pub fn new(
         plan: &Plan,
         side: usize,
@@ -82,17 +82,17 @@ impl Kernel {
         Ok(Kernel { side, namespace, options, listeners, waiting, translations, again: Vec::new(), buffer })
     }
 
-    /// Moves the calling thread to where sockets are made.
+    /// Moves the calling thread into the namespace in which sockets are created.
     pub fn enter(&self) -> io::Result<()> {
         namespace::enter(&self.namespace)
     }
 
-    /// What to wait for.
+    /// The descriptor to poll.
     pub fn descriptor(&self) -> &OwnedFd {
         &self.waiting
     }
 
-    /// What has happened since the last call.
+    /// The events since the last call.
     pub fn poll(&self) -> io::Result<Vec<Happened>> {
         let mut ready: Vec<Event> = Vec::with_capacity(64);
         let now = crate::clock::timespec(0);
@@ -114,7 +114,7 @@ impl Kernel {
         Ok(happened)
     }
 
-    /// Calls a server from an address; also returns the end that it calls from. The thread has [entered](Self::enter).
+    /// Connects to a server from an address. Also returns the local end. The thread must have [entered](Self::enter).
     pub fn call(&self, kind: usize, from: std::net::IpAddr, to: SocketAddr) -> io::Result<(OwnedFd, SocketAddr)> {
         socket::call(from, to, &self.options[kind])
     }
@@ -133,7 +133,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Lets a transfer's end read and write. Returns whether there is more to do.
+    /// Lets a transfer's end read and write. Returns whether it has more to do.
     pub fn serve(&mut self, now_ns: u64, step_bytes: u64, transfer: &mut Transfer) -> bool {
         let Some(mut end) = transfer.kernel.take() else { return false };
         let side = self.side;
@@ -152,7 +152,7 @@ impl Kernel {
                 end.socket = None;
             }
             Err(_) => {
-                // As a connection of ours that is aborted.
+                // Handled like an aborted connection of our own stack.
                 transfer.stream.fail(side);
                 end.socket = None;
             }
@@ -166,12 +166,12 @@ impl Kernel {
 enum Done {
     Nothing,
     More,
-    /// There will be nothing more.
+    /// Nothing more will follow.
     Over,
 }
 
 impl Transfer {
-    /// Records what the kernel reports of its end, if it has one.
+    /// Records what the kernel reports about its end, if it has one.
     pub fn look(&mut self, now_ns: u64, side: usize) {
         if let Some(end) = self.kernel.take() {
             self.look_at(&end, now_ns, side);
@@ -179,11 +179,11 @@ impl Transfer {
         }
     }
 
-    /// Records what the kernel reports of the subflows now; `side` is the kernel's.
+    /// Records what the kernel reports about the subflows now; `side` is the kernel's side.
     fn look_at(&mut self, end: &End, now_ns: u64, side: usize) {
         let Some(socket) = end.socket.as_ref().filter(|_| end.stands) else { return };
         self.fallback |= end.mptcp && info::fell_back(socket.as_fd());
-        // What cannot be looked at any more stays as it was last seen.
+        // If it can no longer be measured, the last measurement remains.
         let seen = match info::mptcp_subflows(socket.as_fd()) {
             Ok(seen) if end.mptcp => seen,
             _ => info::tcp_subflow(socket.as_fd()).unwrap_or_default(),
@@ -217,7 +217,7 @@ impl Transfer {
         Ok(Done::More)
     }
 
-    /// Writes what is offered, as far as the kernel accepts it, and closes when there is no more.
+    /// Writes the offered data, as far as the kernel accepts it, and closes when there is no more.
     fn send_to(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<()> {
         let stream = &mut self.stream;
         while stream.to_write() > 0 {

@@ -1,4 +1,4 @@
-//! A transfer's end that is the kernel's: a socket.
+//! The end of a transfer that is a kernel socket.
 
 use std::os::fd::OwnedFd;
 
@@ -7,18 +7,18 @@ use rustix::net::sockopt;
 
 use crate::emulator::Translations;
 
-/// A transfer's end in the kernel.
+/// The end of a transfer in the kernel.
 pub struct End {
-    /// None when it is closed.
+    /// `None` if it is closed.
     pub socket: Option<OwnedFd>,
     pub mptcp: bool,
-    /// Whether the connection stands.
+    /// Whether the connection is established.
     pub stands: bool,
     pub translations: Translations,
 }
 
 impl End {
-    /// The kernel reports these events of the socket; returns whether it failed.
+    /// Handles events that the kernel reports for the socket. Returns whether it failed.
     pub fn hear(&mut self, flags: EventFlags) -> bool {
         self.stands |= flags.contains(EventFlags::OUT);
         let failed = flags.intersects(EventFlags::ERR | EventFlags::HUP)

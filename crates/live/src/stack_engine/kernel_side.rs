@@ -1,4 +1,4 @@
-//! The hosts when one of them is the kernel's.
+//! The hosts if one of them is the kernel's.
 
 use std::os::fd::OwnedFd;
 
@@ -11,7 +11,7 @@ use crate::engine::agenda::Due;
 use crate::engine::kernel_step_bytes;
 
 impl StackHosts<'_> {
-    /// Does what is due on the kernel's side, if there is one. Returns whether there is more.
+    /// Handles what is due on the kernel's side, if there is one. Returns whether there is more.
     pub fn turn_kernel(&mut self) -> Result<bool, StackError> {
         let Some(kernel) = &mut self.kernel else { return Ok(false) };
         let (again, happened) = (std::mem::take(&mut kernel.again), kernel.poll()?);
@@ -38,7 +38,7 @@ impl StackHosts<'_> {
         Ok(self.kernel.as_ref().is_some_and(|kernel| !kernel.again.is_empty()))
     }
 
-    /// The kernel's client calls for a transfer.
+    /// Lets the kernel's client connect for a transfer.
     pub fn call(&mut self, number: usize, kind: usize) -> Result<(), StackError> {
         let Some(kernel) = &self.kernel else { return Ok(()) };
         let path = self.description.connections[kind].paths[0];
@@ -66,14 +66,14 @@ impl StackHosts<'_> {
         Ok(())
     }
 
-    /// Records what the kernel reports of all subflows.
+    /// Records what the kernel reports about all subflows.
     pub fn look(&mut self, now_ns: u64) {
         if let Some(Kernel { side, .. }) = self.kernel {
             self.transfers.iter_mut().flatten().for_each(|transfer| transfer.look(now_ns, side));
         }
     }
 
-    /// Looks now, and again from time to time.
+    /// Measures now, and schedules the next measurement.
     pub fn look_and_go_on(&mut self, now_ns: u64, at_ns: u64) {
         self.look(now_ns);
         self.agenda.push(at_ns.saturating_add(LOOK_NS), Due::Look);
@@ -90,7 +90,7 @@ impl StackHosts<'_> {
         }
     }
 
-    /// Whether nothing will come from an end any more. One that never came to be will not be, once the other has given up.
+    /// Whether both ends are finished. An end that was never created will not be, once the other has given up.
     pub fn is_over(&self, number: usize) -> bool {
         let Some(transfer) = &self.transfers[number] else { return true };
         [CLIENT, SERVER].into_iter().all(|side| {

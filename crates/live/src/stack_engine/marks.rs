@@ -7,7 +7,7 @@ use crate::emulator::FlowKey;
 use crate::stack::Driver;
 
 impl Subflow {
-    /// Its counters at `now_ns`.
+    /// The counters at `now_ns`.
     pub fn mark(&self, now_ns: u64, transfer: &Transfer, drivers: &[Driver; 2]) -> Mark {
         let statistics = |side: usize| {
             if let (None, Some(seen)) = (self.ids[side], self.kernel) {
@@ -19,7 +19,7 @@ impl Subflow {
         Mark::at(now_ns, statistics(transfer.stream.sender), statistics(transfer.stream.receiver()))
     }
 
-    /// What it counted in `window`.
+    /// The counts in `window`.
     pub fn tally(&self, transfer: &Transfer, drivers: &[Driver; 2], window: Window) -> Tally<FlowKey> {
         let mark = self.mark(window.to_ns, transfer, drivers);
         let told = match (self.ids[transfer.stream.sender], self.kernel) {
@@ -35,12 +35,12 @@ impl Subflow {
         }
     }
 
-    /// The flow that carries its data.
+    /// The flow that carries the subflow's data.
     fn flow(&self, transfer: &Transfer, drivers: &[Driver; 2]) -> Option<FlowKey> {
         let of = |side: usize| Some(drivers[side].connection(transfer.ids[side]?).tuple(self.ids[side]?));
         let end = |address: std::net::SocketAddr| (address.ip(), address.port());
         let (source, destination) = match of(transfer.stream.sender) {
-            // The client's own address, whatever the server sees.
+            // The client's own address, whatever address the server sees.
             Some(tuple) if transfer.stream.sender == SERVER => (tuple.local, self.client),
             Some(tuple) => (tuple.local, tuple.remote),
             None => of(transfer.stream.receiver()).map(|tuple| (tuple.remote, tuple.local))?,

@@ -1,9 +1,9 @@
 //! The engine `stack`: our own transport at both ends of emulated links, with real packets and the real clock.
 //!
-//! Two hosts, one for all clients and one for all servers. Each is a [`Driver`] behind a TUN device in a network namespace
-//! whose kernel routes between that device and the emulator's: packets are written, routed, delayed, lost and read as
-//! any host's. Python furnishes the namespaces and hands over a [`Plan`]. Two threads: the emulator, and one for the
-//! hosts with their programs.
+//! There are two hosts, one for all clients and one for all servers. Each is a [`Driver`] behind a TUN device in a
+//! network namespace whose kernel routes between that device and the emulator's: packets are written, routed, delayed,
+//! lost and read like those of any host. Python sets up the namespaces and passes a [`Plan`]. There are two threads:
+//! the emulator's, and one for the hosts with their programs.
 
 mod error;
 mod hosts;
@@ -28,11 +28,11 @@ use hosts::StackHosts;
 pub use plan::Plan;
 use scenario::Plugins;
 
-/// Runs a plan to its end, by the machine's clock. `tuns` are the emulator's devices in the order of the plan's ports,
-/// `hosts` those of the clients' and the servers' stack, or, of the one that the plan makes the kernel's, of its
-/// network namespace. `plugins` are algorithms from outside, which the description names. `watch` is called every 20 ms
-/// with the time in nanoseconds; when it returns false the run ends with [`StackError::Stopped`]. What connections decide is
-/// written to the folder `traces`, where there is one.
+/// Runs a plan to its end in real time. `tuns` are the emulator's devices in the order of the plan's ports. `hosts` are
+/// the devices of the clients' and the servers' stack or, for a host that is the kernel's, its network namespace.
+/// `plugins` are external algorithms that the description names. `watch` is called every 20 ms with the time in
+/// nanoseconds; if it returns false, the run ends with [`StackError::Stopped`]. The decisions of connections are
+/// written to the folder `traces`, if there is one.
 ///
 /// # Errors
 /// [`StackError`].

@@ -1,4 +1,4 @@
-//! From counters to rows and samples.
+//! Computes rows and samples from counters.
 
 use application::outcome::Connection;
 use application::{Present, Stream};
@@ -9,7 +9,7 @@ use crate::emulator::Report;
 use crate::engine::outcome::{Emulation, Outcome, Summary, sent_and_lost};
 
 impl StackHosts<'_> {
-    /// One row for each subflow (of an application that repeats: each path) of a connection that was not complete before
+    /// Adds one row for each subflow (or path, if the application repeats) of a connection that was not complete before
     /// the interval that ends at `now_ns`.
     pub fn sample(&mut self, now_ns: u64) {
         let Some(sample_ns) = self.description.sample_ns else { return };
@@ -48,7 +48,7 @@ impl StackHosts<'_> {
         }
     }
 
-    /// The outcome, at the end of the run.
+    /// The outcome at the end of the run.
     pub fn into_outcome(mut self, report: Report) -> Outcome {
         for transfer in self.transfers.iter_mut().flatten().filter(|each| each.stream.path_end_ns.is_some()) {
             let side = transfer.stream.sender;
@@ -84,7 +84,7 @@ impl StackHosts<'_> {
     }
 }
 
-/// The stream of a transfer that has not left.
+/// The stream of a transfer that was not removed.
 fn stream(transfers: &[Option<Transfer>], place: u32) -> &Stream {
     let transfer = transfers[place as usize].as_ref();
     &transfer.unwrap_or_else(|| panic!("transfer {place} has left its application and is still asked for")).stream

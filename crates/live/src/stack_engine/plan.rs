@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::engine::Port;
 
-/// A run of the engine `stack`. Descriptors stay the caller's.
+/// A run of the engine `stack`. The caller owns the descriptors.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -18,16 +18,16 @@ pub struct Plan {
     pub ports: Vec<Port>,
     /// The largest packet of any device.
     pub packet_bytes: usize,
-    /// Descriptor of the device of the clients' stack; when that is the kernel's, of its namespace.
+    /// Descriptor of the clients' device or, if that host is the kernel's, of its namespace.
     pub client: RawFd,
-    /// The same of the servers'.
+    /// The same for the servers.
     pub server: RawFd,
     /// Which host is the kernel's, if any.
     #[serde(default)]
     pub kernel: Option<KernelHost>,
     /// The servers' address.
     pub server_address: Ipv4Addr,
-    /// Of each path of the description, the network of its clients: /24, its first three octets.
+    /// For each path of the description, the network of its clients, a /24.
     pub networks: Vec<Ipv4Addr>,
 }
 
@@ -35,25 +35,25 @@ pub struct Plan {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KernelHost {
-    /// Whether it is the clients'; else it is the servers'.
+    /// Whether it is the clients' host and not the servers'.
     pub is_client: bool,
-    /// Of each kind of connection, the name of the congestion control of its sockets.
+    /// The name of the congestion control of each kind of connection's sockets.
     pub congestion: Vec<String>,
 }
 
-/// Addresses of one path that one connection may have.
+/// Number of addresses that one connection may have on one path.
 pub const PLACES: usize = 8;
-/// Addresses of a group in a /24.
+/// Number of address groups in a /24.
 const GROUPS: u32 = 31;
-/// Connections of one group differ by their port; between two there is room for subflows of the same address.
+/// Connections of one group differ by their port. Between two of them there is room for subflows of the same address.
 const FIRST_PORT: u16 = 2048;
 const PORT_STEP: u16 = 16;
 const PORTS: u32 = (u16::MAX - FIRST_PORT) as u32 / PORT_STEP as u32;
-/// A connection of the description's kind `k` calls this port plus `k`.
+/// Connections of kind `k` in the description use this port plus `k`.
 const SERVER_PORT: u16 = 1024;
 
 impl Plan {
-    /// Every address of a path's clients.
+    /// All client addresses on all paths.
     pub fn client_addresses(&self) -> impl Iterator<Item = IpAddr> {
         self.networks.iter().flat_map(|network| {
             let last = GROUPS * PLACES as u32;
@@ -61,14 +61,15 @@ impl Plan {
         })
     }
 
-    /// Where connection number `number` of the run calls from: its address on the path `path`, which is its `place`-th.
+    /// The address from which connection number `number` of the run connects on the path `path`, which is its
+    /// `place`-th.
     pub fn client(&self, number: u32, path: usize, place: usize) -> IpAddr {
         let group = number / PORTS % GROUPS;
         let offset = 1 + group * PLACES as u32 + place as u32;
         IpAddr::V4(Ipv4Addr::from_bits(self.networks[path].to_bits() + offset))
     }
 
-    /// Its port.
+    /// The client port of connection number `number`.
     pub fn client_port(number: u32) -> u16 {
         FIRST_PORT + (number % PORTS) as u16 * PORT_STEP
     }
@@ -79,7 +80,7 @@ impl Plan {
         self.networks.iter().position(|network| network.to_bits() & !0xff == address.to_bits() & !0xff)
     }
 
-    /// Where connections of `kind` call.
+    /// The address and port to which connections of `kind` connect.
     pub fn server(&self, kind: usize) -> SocketAddr {
         SocketAddr::new(IpAddr::V4(self.server_address), SERVER_PORT + kind as u16)
     }

@@ -11,18 +11,18 @@ use super::kernel_end::End;
 use crate::engine::seen::Seen;
 use crate::stack::Chunk;
 
-/// Written at once.
+/// Bytes per write.
 const PIECE_BYTES: u64 = 64 * 1024;
-/// Least data written but not sent, as long as there is more: schedulers see that much.
+/// Minimum of data written but not sent, as long as there is more, so that schedulers see this much.
 const AHEAD_BYTES: u64 = 1 << 20;
 
 /// A subflow of a connection, at both ends.
 pub struct Subflow {
-    /// Its client's end, which tells it from all others.
+    /// The client's end, which identifies the subflow.
     pub client: SocketAddr,
     pub path: usize,
     pub ids: [Option<SubflowId>; 2],
-    /// What the kernel reports of it, if it is one end.
+    /// What the kernel reports about it, if one end is the kernel's.
     pub kernel: Option<Seen>,
     pub kept: Kept,
 }
@@ -34,10 +34,10 @@ pub struct Transfer {
     pub ids: [Option<ConnectionId>; 2],
     /// The end that is the kernel's, if one is.
     pub kernel: Option<End>,
-    /// Whether the kernel says that TCP is spoken where Multipath TCP was asked for.
+    /// Whether the kernel reports a fallback to TCP.
     pub fallback: bool,
     pub subflows: Vec<Subflow>,
-    /// A byte was wrong: its place.
+    /// Stream offset of a wrong byte, if there was one.
     pub corrupt: Option<u64>,
 }
 
@@ -54,7 +54,7 @@ impl Transfer {
         }
     }
 
-    /// Serves the connection's end `side`: reads, hears of events, writes.
+    /// Serves the connection's end `side`: reads, handles events, writes.
     pub fn serve(&mut self, now_ns: u64, side: usize, connection: &mut Connection<Chunk>) {
         while let Some(chunk) = connection.read() {
             self.read(now_ns, side, &chunk.0);
@@ -65,7 +65,7 @@ impl Transfer {
                 Event::Established if side == stream.sender => {
                     stream.establish(now_ns, connection.views().first().map_or(1, |view| u64::from(view.mss).max(1)));
                     if let Amount::Bytes(size_bytes) = stream.amount() {
-                        // It is written some way ahead only.
+                        // Only a part is written in advance.
                         connection.set_flow_size(size_bytes);
                     }
                 }

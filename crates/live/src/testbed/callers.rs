@@ -1,4 +1,4 @@
-//! Who has called a server and has not yet said what for.
+//! Clients that have connected to a server but not yet sent their opening.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use rustix::net::{RecvFlags, recv};
 
 use super::opening::{OPENING_BYTES, Opening};
 
-/// How many may wait at a time; beyond, the one that has waited longest is hung up on.
+/// Maximum number of waiting callers; one more closes the connection that has waited longest.
 const LIMIT: usize = 256;
 
 struct Caller {
@@ -20,16 +20,16 @@ struct Caller {
     length: usize,
 }
 
-/// A caller that has named its purpose.
+/// A caller that has sent its opening.
 pub struct Introduced {
     pub socket: OwnedFd,
     pub peer: SocketAddr,
-    /// The kind of connection whose port it called.
+    /// The kind of connection whose port it connected to.
     pub kind: usize,
     pub opening: Opening,
 }
 
-/// All of them, by number in the order of calling.
+/// All waiting callers, numbered in the order of connecting.
 #[derive(Default)]
 pub struct Callers {
     waiting: BTreeMap<u64, Caller>,
@@ -37,7 +37,7 @@ pub struct Callers {
 }
 
 impl Callers {
-    /// Takes one in, and returns its number.
+    /// Adds a caller and returns its number.
     pub fn add(&mut self, kind: usize, socket: OwnedFd, peer: SocketAddr) -> u64 {
         if self.waiting.len() >= LIMIT {
             self.waiting.pop_first();
@@ -48,12 +48,12 @@ impl Callers {
         number
     }
 
-    /// The socket of a caller that is connected.
+    /// The socket of a waiting caller.
     pub fn socket(&self, number: u64) -> Option<&OwnedFd> {
         self.waiting.get(&number).map(|caller| &caller.socket)
     }
 
-    /// Hears what one says; it leaves when that is an opening, or none.
+    /// Reads from a caller, which is removed once it has sent a valid or an invalid opening.
     pub fn hear(&mut self, number: u64) -> Option<Introduced> {
         let caller = self.waiting.get_mut(&number)?;
         while caller.length < OPENING_BYTES {

@@ -1,4 +1,4 @@
-//! One end of a connection whose other end is on another machine: what is written and read here.
+//! One end of a connection whose other end is on another machine.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,21 +18,21 @@ use crate::linux::turn::{self, Buffers, Done, Left, TURN_BYTES};
 /// An end of a connection.
 pub struct Half {
     pub account: Account,
-    /// Which end this is, [`CLIENT`] or [`SERVER`].
+    /// Which end it is, [`CLIENT`] or [`SERVER`].
     end: usize,
     socket: Option<OwnedFd>,
     /// Whether the kernel has reported that the socket is writable.
     stands: bool,
     /// The client's opening and questions that wait to be written.
     outbox: Vec<u8>,
-    /// Whether this end says no more.
+    /// Whether this end has closed its sending direction.
     shut: bool,
-    /// Whether it is to say no more when the outbox is empty.
+    /// Whether to close the sending direction when the outbox is empty.
     closing: bool,
-    /// Whether the other end says no more.
+    /// Whether the other end has closed its sending direction.
     heard_end: bool,
     questions: Questions,
-    /// The client's end of the first subflow, as it is seen here.
+    /// The client's end of the first subflow, as seen here.
     first: SocketAddr,
 }
 
@@ -52,12 +52,12 @@ impl Half {
         }
     }
 
-    /// The client's end says this ahead of any data.
+    /// Queues bytes of the client's end ahead of any data.
     pub fn say(&mut self, bytes: &[u8]) {
         self.outbox.extend_from_slice(bytes);
     }
 
-    /// Whether there is nothing more to do: the reader has all there will be, the sender knows it.
+    /// Whether nothing is left to do: the reader has all data, and the sender knows it.
     fn is_over(&self) -> bool {
         if self.account.stream.sender == self.end { self.shut && self.heard_end } else { self.account.stream.ended }
     }
@@ -80,7 +80,7 @@ impl Half {
         Ok(self.outbox.is_empty())
     }
 
-    /// Writes what is offered, as far as the kernel accepts it.
+    /// Writes the offered data, as far as the kernel accepts it.
     fn write(&mut self, buffers: &Buffers) -> io::Result<Left> {
         let stream = &mut self.account.stream;
         let Some(socket) = self.socket.as_ref().filter(|_| stream.sender == self.end && self.outbox.is_empty()) else {
@@ -103,14 +103,14 @@ impl Half {
         Ok(())
     }
 
-    /// Reads data. Its end is the other's that says so, or the last byte of a size.
+    /// Reads data. The stream ends when the other end closes it, or with the last byte of its size.
     fn read(&mut self, buffers: &mut Buffers, now_ns: &impl Fn() -> u64) -> io::Result<Left> {
         let stream = &mut self.account.stream;
         let Some(socket) = self.socket.as_ref() else { return Ok(Left::Nothing) };
         if let Some(left) = turn::read(socket, stream, buffers, now_ns)? {
             return Ok(left);
         }
-        // Of data without a size the server is told by its end that the client has stopped.
+        // For data without a size, the end tells the server that the client has stopped.
         let expected = match stream.amount() {
             Amount::Bytes(_) => stream.is_all_read(),
             Amount::Endless | Amount::Steps | Amount::Answers => self.end == SERVER || stream.is_stopped(),
@@ -123,7 +123,7 @@ impl Half {
         Ok(Left::Nothing)
     }
 
-    /// The sender reads questions, and that the other end is done.
+    /// Lets the sender read questions, and the end from the other side.
     fn read_sender(&mut self, buffers: &mut Buffers, now_ns: &impl Fn() -> u64) -> io::Result<Left> {
         let Half { account, questions, .. } = self;
         let stream = &mut account.stream;
@@ -151,7 +151,8 @@ impl Half {
         Ok(Left::More)
     }
 
-    /// A sender hears the end: a server's client wants no more, a client's server has everything.
+    /// Handles the end from the other side at a sender: a server's client wants no more, or a client's server has
+    /// everything.
     fn peer_is_done(&mut self, now_ns: u64) -> io::Result<()> {
         if self.heard_end {
             return Ok(());
@@ -173,10 +174,10 @@ impl Half {
         Ok(())
     }
 
-    /// Looks at all subflows. What the sender has had acknowledged stands for what arrived, until the receiver is asked.
+    /// Measures all subflows. Acknowledged data counts as arrived until the receiver reports.
     pub fn measure(&mut self, now_ns: u64, host: &Host) -> io::Result<()> {
         let is_sender = self.account.stream.sender == self.end;
-        // A socket that is still calling has no peer.
+        // A socket that is still connecting has no peer.
         let Some(socket) = self.socket.as_ref().filter(|_| self.stands) else { return Ok(()) };
         for seen in Account::subflows(socket, self.account.mptcp, true)? {
             let client = if self.end == CLIENT { seen.local } else { seen.remote };
@@ -219,7 +220,7 @@ impl Ends for Half {
         opening::ask(&mut self.outbox, question_bytes, answer_bytes);
     }
 
-    /// The client's end says so to a server that sends.
+    /// Stops; the client's end tells a sending server.
     fn stop(&mut self) {
         self.account.stream.stop();
         self.closing |= self.end == CLIENT && self.account.stream.sender == SERVER;
@@ -236,7 +237,7 @@ impl Ends for Half {
         } else {
             self.read(buffers, &now_ns)?
         };
-        // A question may have come meanwhile.
+        // A question may have arrived in the meantime.
         let asked = wrote == Left::Nothing && self.account.stream.is_dialogue();
         let wrote = if asked { self.write(buffers)? } else { wrote };
         self.say_the_end()?;

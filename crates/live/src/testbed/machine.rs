@@ -1,5 +1,5 @@
-//! One end of every connection of a scenario. The client's end decides what happens, as the applications say; the server's
-//! does what openings ask for.
+//! One end of every connection of a scenario. The client's end decides what happens, as its applications ask; the
+//! server's end does what openings ask for.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,11 +20,11 @@ use crate::linux::account::Account;
 use crate::linux::socket::{self, Options};
 use crate::linux::traffic::{Endpoint, Ends, Traffic};
 
-/// This machine's part of a run.
+/// The part of a run on this machine.
 pub struct Machine<'p> {
     plan: &'p Plan,
     callers: Callers,
-    /// Callers without the secret, or with an opening that the scenario has no place for.
+    /// Callers without the secret, or with an opening that does not fit the scenario.
     pub refused: u64,
 }
 
@@ -57,7 +57,7 @@ impl Endpoint for Machine<'_> {
         clock.has_begun()
     }
 
-    /// All for the client, for the server only that a rate begins.
+    /// The client's applications receive all events; the server's only those of a rate, to start it.
     fn hears(&self, application: &Application<FlowKey>) -> bool {
         self.plan.end == End::Client || matches!(application.content, Content::Rate { .. })
     }
@@ -69,7 +69,7 @@ impl Endpoint for Machine<'_> {
         let (socket, local) =
             match socket::call(plan.hosts[kind].client, plan.hosts[kind].server, &traffic.options[kind]) {
                 Ok(called) => called,
-                // A network that cannot be reached now is a failure of this connection, not of the run.
+                // An unreachable network is a failure of this connection, not of the run.
                 Err(error) => {
                     let record = &mut traffic.runtime.applications[number as usize].record;
                     record.failure.get_or_insert_with(|| error.to_string());
@@ -105,7 +105,7 @@ impl Endpoint for Machine<'_> {
         Ok(())
     }
 
-    /// The sender may write, or the client ask.
+    /// Lets the sender write, or the client ask.
     fn stands(traffic: &mut Traffic<'_, Self>, number: usize) {
         let now_ns = traffic.clock.now_ns();
         let Some(half) = &mut traffic.transfers[number] else { return };
@@ -123,7 +123,7 @@ impl Endpoint for Machine<'_> {
     }
 }
 
-/// Whether the scenario has a place for what a caller opens.
+/// Whether a caller's opening fits the scenario.
 fn is_due(traffic: &Traffic<'_, Machine<'_>>, caller: &Introduced) -> bool {
     let opening = &caller.opening;
     let application = traffic.runtime.applications.get(opening.application as usize);
@@ -138,7 +138,7 @@ fn is_due(traffic: &Traffic<'_, Machine<'_>>, caller: &Introduced) -> bool {
         })
 }
 
-/// The server's end of a connection begins.
+/// Starts the server's end of a connection.
 fn take_in(traffic: &mut Traffic<'_, Machine<'_>>, caller: Introduced) -> io::Result<()> {
     let Introduced { socket, peer, kind, opening } = caller;
     let stream = Stream::new(traffic.clock.now_ns(), opening.amount, opening.sender);

@@ -1,5 +1,5 @@
-//! One end of a run between real machines: the engine `testbed` has an agent on each, which plays its end of every connection
-//! over the kernel's sockets and tells what it saw. Nothing here emulates anything.
+//! One end of a run between real machines. The engine `testbed` has an agent on each machine, which plays its end of
+//! every connection over the kernel's sockets and reports what it saw. Nothing here is emulated.
 
 mod callers;
 mod half;
@@ -21,43 +21,44 @@ use machine::Machine;
 pub use plan::{End, Host, Plan};
 
 const LOOK_AFTER: Duration = Duration::from_millis(20);
-/// How long sockets stay open after the end, so that the other end, whose clock may be behind, sees no early close.
+/// How long sockets stay open after the end, so that the other end, whose clock may lag, sees no early close.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// Why there is no outcome.
+/// Why a run has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
-    /// The plan does not fit together.
+    /// The plan is inconsistent.
     #[error("{0}")]
     Invalid(String),
-    /// `watch` answered that the run shall end.
+    /// `watch` returned false.
     #[error("stopped")]
     Stopped,
-    /// The kernel refused something.
+    /// A system call failed.
     #[error(transparent)]
     Kernel(#[from] io::Error),
 }
 
-/// What one end saw.
+/// The outcome as seen by one end.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The few rows.
+    /// The rows of the tables.
     pub summary: Summary,
     /// Samples of subflows, ordered by time.
     pub subflow_samples: SubflowSamples,
 }
 
-/// Rows.
+/// The rows of the tables.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// Connections, in the scenario's order, `count` of each. Of what only the other end knows there are zeros or nothing.
+    /// Connections in the scenario's order, `count` of each kind. Values that only the other end knows are zero or
+    /// absent.
     pub connections: Vec<Connection>,
-    /// Callers that were hung up on.
+    /// Callers that were rejected.
     pub refused: u64,
 }
 
-/// Plays one end of a plan by the machine's clock. `watch` is called every 20 ms with the time in nanoseconds; when it
-/// returns false the run ends with [`TestbedError::Stopped`].
+/// Plays one end of a plan in real time. `watch` is called every 20 ms with the time in nanoseconds. If it returns
+/// false, the run ends with [`TestbedError::Stopped`].
 ///
 /// # Errors
 /// [`TestbedError`].

@@ -1,5 +1,5 @@
-//! What a client says on a data connection besides data: an opening at the beginning, and how long each question and its
-//! answer is. The other end is another machine, so nothing that is read here is believed before it is checked.
+//! What a client sends on a data connection besides data: an opening at the beginning, and the lengths of each question
+//! and its answer. The other end is another machine, so all input is validated.
 
 use application::Amount;
 
@@ -7,9 +7,9 @@ use application::Amount;
 pub const OPENING_BYTES: usize = 40;
 /// Length of the secret that opens data connections of one run.
 pub const TOKEN_BYTES: usize = 16;
-/// The largest question and answer, each.
+/// Maximum size of a question and of an answer.
 const LARGEST_BYTES: u64 = 1 << 40;
-/// Bytes of seven bits that hold [`LARGEST_BYTES`].
+/// Number of seven-bit bytes that hold [`LARGEST_BYTES`].
 const NUMBER_BYTES: usize = 6;
 
 const MAGIC: [u8; 4] = *b"mpl1";
@@ -19,16 +19,16 @@ const MAGIC: [u8; 4] = *b"mpl1";
 pub struct Opening {
     /// The run's secret.
     pub token: [u8; TOKEN_BYTES],
-    /// Number of the application, in the scenario's order.
+    /// Index of the application, in the scenario's order.
     pub application: u32,
-    /// How much is sent.
+    /// The amount of data.
     pub amount: Amount,
     /// The end that writes.
     pub sender: usize,
 }
 
 impl Opening {
-    /// The bytes.
+    /// Encodes the opening.
     pub fn encode(&self) -> [u8; OPENING_BYTES] {
         let (kind, bytes) = match self.amount {
             Amount::Endless => (0, 0),
@@ -46,7 +46,7 @@ impl Opening {
         out
     }
 
-    /// What the bytes say; `None` when they are no opening.
+    /// Decodes an opening; `None` if it is invalid.
     pub fn decode(bytes: &[u8; OPENING_BYTES]) -> Option<Opening> {
         let [m0, m1, m2, m3, rest @ ..] = bytes;
         let (token, rest) = rest.split_first_chunk::<TOKEN_BYTES>()?;
@@ -68,14 +68,14 @@ impl Opening {
         Some(Opening { token: *token, application, amount, sender: usize::from(*sender) })
     }
 
-    /// Whether it has the secret; takes as long for a wrong one as for the right one.
+    /// Whether it has the secret. The comparison takes constant time.
     pub fn knows(&self, token: &[u8; TOKEN_BYTES]) -> bool {
         self.token.iter().zip(token).fold(0, |differs, (one, two)| differs | (one ^ two)) == 0
     }
 }
 
-/// Writes a question of so many bytes: its length and that of its answer, then zeros up to its length. A question that is
-/// shorter than what says so is as long as that.
+/// Writes a question of `question_bytes`: its length and that of its answer, then zeros up to its length. A question
+/// shorter than these two numbers is as long as they are.
 pub fn ask(out: &mut Vec<u8>, question_bytes: u64, answer_bytes: u64) {
     let begun = out.len();
     for mut number in [question_bytes, answer_bytes] {
@@ -89,27 +89,27 @@ pub fn ask(out: &mut Vec<u8>, question_bytes: u64, answer_bytes: u64) {
     out.resize(out.len() + question_bytes.saturating_sub(said) as usize, 0);
 }
 
-/// Reads questions from the bytes that arrive.
+/// Parses questions from the bytes that arrive.
 #[derive(Clone, Debug, Default)]
 pub struct Questions {
-    /// The two numbers of the question that is being read, as far as they came.
+    /// The two lengths of the current question, as far as received.
     numbers: [u64; 2],
-    /// How many of them are whole.
+    /// How many of them are complete.
     known: usize,
-    /// Bytes of the number that is being read.
+    /// Bytes received of the current number.
     length: usize,
-    /// Bytes that said so far how long the question is.
+    /// Bytes received of the two lengths.
     said: u64,
-    /// Bytes of the question that are still to come.
+    /// Bytes of the question still to come.
     padding: u64,
 }
 
-/// A peer that does not keep to the protocol.
+/// The peer violated the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
 impl Questions {
-    /// Takes in bytes; `heard` is called with the lengths of each question that is there in full, and of its answer.
+    /// Processes received bytes. `heard` is called with the lengths of each complete question and of its answer.
     pub fn read(&mut self, mut bytes: &[u8], mut heard: impl FnMut(u64, u64)) -> Result<(), Malformed> {
         loop {
             if self.known == 2 {
@@ -174,11 +174,11 @@ mod tests {
 
     #[test]
     fn a_question_has_the_length_that_it_says() {
-        // 300 = 0b10_0101100: two bytes of seven bits; 5: one.
+        // 300 = 0b10_0101100: two bytes of seven bits; 5: one byte.
         let mut out = Vec::new();
         ask(&mut out, 300, 5);
         assert_eq!((out.len(), &out[..3]), (300, &[0xac, 0x02, 0x05][..]));
-        // A greeting asks with no bytes; two say so.
+        // A greeting is an empty question, encoded in two bytes.
         ask(&mut out, 0, 77);
         assert_eq!((out.len(), &out[300..]), (302, &[0, 77][..]));
     }

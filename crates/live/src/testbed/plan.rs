@@ -1,4 +1,4 @@
-//! An agent's part of a run, as the controller sends it.
+//! An agent's part of a run, as sent by the controller.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,11 +7,11 @@ use serde::Deserialize;
 
 use super::opening::TOKEN_BYTES;
 
-/// Which end of every connection is played here.
+/// Which end of every connection this agent plays.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
-    /// Calls.
+    /// Connects.
     Client,
     /// Listens.
     Server,
@@ -23,23 +23,23 @@ pub enum End {
 pub struct Plan {
     /// The scenario.
     pub description: Description,
-    /// Which end.
+    /// The end played here.
     pub end: End,
-    /// Reading of this machine's CLOCK_MONOTONIC that is time 0.
+    /// Reading of this machine's CLOCK_MONOTONIC at time 0.
     pub zero_ns: u64,
-    /// The secret that opens data connections.
+    /// The secret that authorises data connections.
     pub token: [u8; TOKEN_BYTES],
-    /// Of each kind of connection, in the description's order.
+    /// For each kind of connection, in the description's order.
     pub hosts: Vec<Host>,
 }
 
-/// What one kind of connection needs to know.
+/// The hosts of one kind of connection.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// The address that the client calls from.
+    /// The address from which the client connects.
     pub client: IpAddr,
-    /// Where the server listens.
+    /// The address and port on which the server listens.
     pub server: SocketAddr,
     /// Name of the congestion control in the kernel.
     pub congestion: String,
@@ -48,8 +48,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// The path of a subflow by the client's address. A box that translates addresses hides it from the server: then that
-    /// of the first subflow is known, and of two paths the other.
+    /// The path of a subflow by the client's address. A NAT hides that address from the server: then the path of the
+    /// first subflow is known and, if there are two paths, the other is that of further subflows.
     pub fn path(&self, client: IpAddr, is_first: bool) -> Option<usize> {
         let known = self.paths.iter().find(|(address, _)| *address == client).map(|&(_, path)| path);
         known.or_else(|| match (&self.paths[..], is_first) {

@@ -1,4 +1,4 @@
-//! Middleboxes on the routes of the emulated links, in the test's own time.
+//! Middleboxes on the routes of the emulated links, with time passed by the test.
 
 use std::net::SocketAddr;
 
@@ -11,10 +11,10 @@ use super::*;
 
 const CLIENT_END: SocketAddr = SocketAddr::new(CLIENT, 4_000);
 const SERVER_END: SocketAddr = SocketAddr::new(SERVER, 80);
-/// A packet without data takes 40 µs and 26,666 ns to be sent, and 15 ms to travel.
+/// A packet without data takes 40 µs and 26,666 ns of serialisation, and 15 ms of propagation.
 const ARRIVES_NS: u64 = 40_000 + 10_000_000 + 26_666 + 5_000_000;
 
-/// A network whose first link has these boxes.
+/// A network with these middleboxes on the first link.
 fn with(boxes: &[MiddleboxConfig]) -> Description {
     let mut description = description(r#"{"packets": 50}"#, "");
     description.links[0].middleboxes = boxes.to_vec();
@@ -47,7 +47,7 @@ fn up(segment: Segment<Vec<u8>>) -> Vec<u8> {
     encoded(CLIENT_END, SERVER_END, Ecn::NotEct, segment)
 }
 
-/// What arrives until then: port, time, and the packet, whose checksums are right.
+/// Packets that arrive by `now_ns`: port, time, and the packet, whose checksums must be valid.
 fn arrivals(emulated: &mut EmulatedLinks, now_ns: u64) -> Vec<(usize, u64, IpHeader, Segment<Vec<u8>>)> {
     let mut arrived = Vec::new();
     emulated.advance(now_ns, &mut |delivery| {
@@ -72,13 +72,13 @@ fn a_nat_hides_the_client_and_answers_find_back() {
     let back = arrivals(&mut emulated, 200_000_000);
     let [(0, _, header, data)] = &back[..] else { panic!("{back:?}") };
     assert_eq!((header.dst, data.dst_port, &data.payload[..]), (CLIENT, 4_000, &b"yes"[..]));
-    // Nobody is at another port of it, and the server cannot know the address inside.
+    // No flow uses this other port, and the server cannot know the inside address.
     let stranger = SocketAddr::new(outside.ip(), 1_025);
     send(&mut emulated, 200_000_000, 1, &encoded(SERVER_END, stranger, Ecn::NotEct, segment(Flags::ACK, 9, b"")));
     assert_eq!(emulated.unrouted, 1);
     send(&mut emulated, 200_000_000, 1, &encoded(SERVER_END, CLIENT_END, Ecn::NotEct, segment(Flags::ACK, 9, b"")));
     assert_eq!(arrivals(&mut emulated, 300_000_000), []);
-    // What the server sent belongs to the flow under the client's own address.
+    // The server's segments count for the flow under the client's own address.
     let (_, _, flows) = emulated.finish(1_000_000_000);
     assert_eq!(flows.iter().map(|flow| flow.key.destination).collect::<Vec<_>>(), [(CLIENT, 4_000)]);
 }
@@ -100,7 +100,8 @@ fn a_split_segment_arrives_in_parts_and_counts_once() {
     assert_eq!((flows.len(), flows[0].data_sent, flows[0].data_lost), (1, 1, 0));
 }
 
-/// By hand: 140 bytes take the access 140 µs and the shared link 93,333 ns; the second segment follows 5 ms later.
+/// By hand: 140 bytes take 140 µs on the access link and 93,333 ns on the shared link; the second segment follows 5 ms
+/// later.
 #[test]
 fn what_a_box_holds_leaves_at_its_time_and_keeps_its_mark() {
     let description =
@@ -114,7 +115,7 @@ fn what_a_box_holds_leaves_at_its_time_and_keeps_its_mark() {
     let alone = arrivals(&mut emulated, 90_000_000);
     let [(1, 66_233_333, header, data)] = &alone[..] else { panic!("{alone:?}") };
     assert_eq!((header.ecn, data.payload.len()), (Ecn::Ce, 100));
-    // Two that come together leave as one, marked as the first was.
+    // Two segments that come together leave as one, with the mark of the first.
     send(&mut emulated, 100_000_000, 0, &marked(101));
     send(
         &mut emulated,
@@ -128,7 +129,7 @@ fn what_a_box_holds_leaves_at_its_time_and_keeps_its_mark() {
     assert_eq!(emulated.in_flight(), 0);
 }
 
-/// By hand: the proxy stands at the access link's far end, so its answer takes that link only.
+/// By hand: the proxy is at the far end of the access link, so its answer crosses only that link.
 #[test]
 fn what_a_box_sends_back_takes_the_way_back() {
     let description = with(&[MiddleboxConfig::ProactiveAcks(middlebox::proactive_acks::Config {})]);
@@ -168,7 +169,8 @@ fn what_is_no_tcp_or_is_damaged_passes_as_it_is() {
     }
 }
 
-/// A scenario may ask for a box that makes more of a packet than any device takes; nothing is written beside its place.
+/// A scenario may contain a middlebox that makes packets larger than any device accepts. Nothing is written outside
+/// their slots.
 #[test]
 fn what_becomes_too_large_is_dropped_and_counted() {
     let growth_bytes = 65_000;

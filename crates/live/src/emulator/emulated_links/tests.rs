@@ -1,4 +1,4 @@
-//! The emulated with the test's own time, and devices that nobody opens.
+//! The emulated links with time passed by the test, and unused devices.
 
 use std::os::fd::OwnedFd;
 
@@ -10,7 +10,7 @@ use crate::tun::Tun;
 pub const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 pub const SERVER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
 
-/// One path over an access link of 8 Mbit/s and 10 ms and a shared link of 12 Mbit/s and 5 ms, both ways alike.
+/// One path over an access link of 8 Mbit/s and 10 ms and a shared link of 12 Mbit/s and 5 ms, both symmetric.
 pub fn description(queue: &str, events: &str) -> Description {
     let link = |name: &str, rate_bps: u64, delay_ns: u64| {
         let way = format!(
@@ -30,7 +30,7 @@ pub fn description(queue: &str, events: &str) -> Description {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Port 0 is the client's, port 1 the server's.
+/// Port 0 is the client's and port 1 the server's.
 pub fn network() -> Network {
     let device = || Tun::from(OwnedFd::from(std::fs::File::open("/dev/null").unwrap()));
     let port = |destination, down, port| {
@@ -75,16 +75,17 @@ fn a_packet_goes_on_at_the_theoretical_moment_however_late_the_clock_is_read() {
     let mut emulated = EmulatedLinks::new(&description, &network()).unwrap();
     send(&mut emulated, 0, 0, &packet(SERVER));
     send(&mut emulated, 0, 0, &packet(SERVER));
-    // 1 ms and 10 ms on the access; 2/3 ms and 5 ms on the shared link, which the second finds idle.
+    // 1 ms and 10 ms on the access link; 2/3 ms and 5 ms on the shared link, which is idle when the second packet
+    // arrives.
     assert_eq!(emulated.next_ns(), 0, "the warm-up ends at once");
     assert_eq!(arrivals(&mut emulated, 16_000_000), []);
     assert_eq!(emulated.next_ns(), 16_666_666);
-    // Read much too late, both left in time.
+    // Read much too late; both nevertheless left in time.
     assert_eq!(arrivals(&mut emulated, 500_000_000), [(1, 16_666_666), (1, 17_666_666)]);
     assert_eq!((emulated.in_flight(), emulated.next_ns()), (0, u64::MAX));
 }
 
-/// What lies between the two is the kernel's: the packet is handed over at once, and counted where it came in first.
+/// The kernel connects the two ports: the packet is handed over at once, and counted where it first came in.
 #[test]
 fn a_route_over_no_link_hands_over_at_once() {
     let description = description(r#"{"packets": 50}"#, "");
@@ -105,7 +106,7 @@ fn a_route_over_no_link_hands_over_at_once() {
     assert!(links.iter().all(|link| link.bytes_sent == 0));
 }
 
-/// By hand: the air takes 0.5 ms and 1 ms for each packet, one after another up; the one down comes to it 5.667 ms later.
+/// By hand: each packet takes 0.5 ms and 1 ms of airtime, in turn upwards; the downward one arrives 5.667 ms later.
 #[test]
 fn a_half_duplex_medium_lets_one_send_at_a_time() {
     let mut description = description(r#"{"packets": 50}"#, "");
@@ -125,8 +126,8 @@ fn a_half_duplex_medium_lets_one_send_at_a_time() {
     assert_eq!((emulated.in_flight(), emulated.next_ns()), (0, u64::MAX));
 }
 
-/// By hand: 1,000 bytes take a shaper of 4 Mbit/s 2 ms, and the first goes at once; behind the second link every packet comes
-/// twice.
+/// By hand: a shaper of 4 Mbit/s takes 2 ms for 1,000 bytes, and the first packet passes at once; every packet is
+/// duplicated after the second link.
 #[test]
 fn stages_before_and_behind_links() {
     use scenario::description::{DisorderConfig, Limit, QueueConfig, Shaper};
@@ -165,7 +166,7 @@ fn what_a_queue_drops_counts_for_its_flow_and_gives_its_memory_back() {
     assert_eq!(arrivals(&mut emulated, 100_000_000).len(), 2);
     let (links, _, flows) = emulated.finish(1_000_000_000);
     assert_eq!((flows[0].data_sent, flows[0].data_lost, flows.len()), (5, 3, 1));
-    // Two packets of 1,000 bytes in a second at 8 Mbit/s, upwards.
+    // Two packets of 1,000 bytes upwards in one second at 8 Mbit/s.
     assert_eq!((links[1].drops, links[1].down, links[1].utilization), (3, false, 0.002));
 }
 
@@ -177,7 +178,7 @@ fn an_event_changes_the_link_at_its_moment_also_when_it_is_seen_late() {
     let mut emulated = EmulatedLinks::new(&description, &network()).unwrap();
     send(&mut emulated, 0, 0, &packet(SERVER));
     send(&mut emulated, 0, 0, &packet(SERVER));
-    // The first has left the access after 1 ms, the second is being sent at 1.5 ms.
+    // The first has left the access link after 1 ms; the second is being sent at 1.5 ms.
     assert_eq!(arrivals(&mut emulated, 900_000_000), [(1, 16_666_666)]);
     assert_eq!(emulated.in_flight(), 0);
 }

@@ -1,4 +1,4 @@
-//! On the running kernel, and on answers that kernels gave.
+//! Tests on the running kernel, and on recorded answers of kernels.
 
 use super::*;
 use std::io::{Read, Write};
@@ -30,8 +30,9 @@ fn addresses_of_both_families() {
     assert_eq!(address(&[0; 128]), None);
 }
 
-/// What kernels answered at the sender of 100,000 bytes on two subflows (`python -m studies kernel-infos`), with what is
-/// right: bytes of `tcp_info` that they know of those asked for, whether it counts timeouts, bytes of `mptcp_info`.
+/// Recorded answers of kernels at the sender of 100,000 bytes on two subflows (`python -m studies kernel-infos`), with
+/// the expected result: bytes of `tcp_info` that they know of those requested, whether they count timeouts, bytes of
+/// `mptcp_info`.
 const RECORDED: [(&str, usize, bool, usize); 4] = [
     (include_str!("linux-6.1.hex"), 232, false, 48),
     (include_str!("linux-6.6.hex"), 248, true, 80),
@@ -39,7 +40,7 @@ const RECORDED: [(&str, usize, bool, usize); 4] = [
     (include_str!("linux-6.18.hex"), 248, true, 96),
 ];
 
-/// The answer to one option.
+/// The recorded answer to one option.
 fn recorded(text: &str, option: &str) -> Vec<u8> {
     let line = text.lines().find_map(|line| line.strip_prefix(option)).expect("each was recorded");
     let digits = line.trim().as_bytes().chunks_exact(2);
@@ -75,7 +76,7 @@ fn what_kernels_answered_is_read() {
     assert!(split::<INFO>(&[0; HEADER + INFO]).is_empty(), "a kernel that says nothing");
 }
 
-/// Kernels that were not recorded tell other parts of the same structures, which only grow.
+/// Other kernels report other prefixes of the same structures, which only grow.
 #[test]
 fn every_size_between_is_read_by_its_own() {
     let answer = recorded(RECORDED[3].0, "tcp_info");

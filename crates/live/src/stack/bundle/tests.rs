@@ -1,4 +1,4 @@
-//! What goes out in one piece, cut apart and read again.
+//! Segments are bundled, split again and decoded.
 
 use std::net::SocketAddr;
 
@@ -19,7 +19,7 @@ fn ip(six: bool) -> IpHeader {
     IpHeader::new(ends[0].ip(), ends[1].ip())
 }
 
-/// Bytes `from` to `to` of a stream; the first of them has the relative sequence number 1 and the data sequence number
+/// Bytes `from` to `to` of a stream. Its first byte has the relative sequence number 1 and the data sequence number
 /// 1,000,000.
 fn data(from: usize, to: usize) -> Segment<Chunk> {
     let mut segment = Segment {
@@ -47,7 +47,7 @@ fn mapping(segment: &Segment<Vec<u8>>) -> (u64, u32, u16) {
     (dsn, mapping.ssn, mapping.len)
 }
 
-/// The segments that the other end of the device gets.
+/// The segments that the other end of the device receives.
 fn sent(bundle: &mut Bundle, mappings: &mut Mappings, six: bool) -> Vec<Segment<Vec<u8>>> {
     let mut frame = Vec::new();
     if let Some(common) = bundle.write(&ip(six), &mut frame).unwrap() {
@@ -63,7 +63,7 @@ fn sent(bundle: &mut Bundle, mappings: &mut Mappings, six: bool) -> Vec<Segment<
     segments
 }
 
-/// All of these in as few pieces as they fit in; returns how many segments were in each, and the segments.
+/// Sends all segments in as few bundles as possible. Returns the number of segments in each bundle, and the segments.
 fn send(all: &[Segment<Chunk>], mappings: &mut Mappings, six: bool) -> (Vec<usize>, Vec<Segment<Vec<u8>>>) {
     let mut bundle = Bundle::default();
     let (mut sizes, mut segments) = (Vec::new(), Vec::new());
@@ -120,12 +120,12 @@ fn what_differs_in_more_than_its_place_goes_by_itself() {
         mapping.dsn = DataNumber::Long(5);
     };
     assert_eq!(pair(elsewhere), [1, 1]);
-    // A longer one cannot follow, and nothing follows a shorter one.
+    // A longer segment cannot follow, and nothing follows a shorter one.
     let (sizes, _) = send(&[data(0, 100), data(100, 250)], &mut Mappings::default(), false);
     assert_eq!(sizes, [1, 1]);
     let (sizes, _) = send(&[data(0, 100), data(100, 150), data(150, 200)], &mut Mappings::default(), false);
     assert_eq!(sizes, [2, 1]);
-    // 65,535 bytes with headers: 45 times 1,428, not 46 times.
+    // 65,535 bytes with headers hold 45 times 1,428, not 46 times.
     let many: Vec<_> = (0..46).map(|place| data(1428 * place, 1428 * (place + 1))).collect();
     let (sizes, _) = send(&many, &mut Mappings::default(), false);
     assert_eq!(sizes, [45, 1]);
@@ -136,7 +136,7 @@ fn what_is_sent_again_keeps_its_mapping() {
     let mut mappings = Mappings::default();
     send(&[data(0, 100), data(100, 200), data(200, 300)], &mut mappings, false);
     send(&[data(300, 400)], &mut mappings, false);
-    // Together, the last with the DATA_FIN that was not known of before, and one that went by itself.
+    // A bundle, the last segment with the DATA_FIN that was unknown before, and one that was sent alone.
     let (sizes, got) = send(&[data(100, 200), data(200, 300)], &mut mappings, false);
     assert_eq!((sizes, mapping(&got[0]), mapping(&got[1])), (vec![2], (1_000_000, 1, 300), (1_000_000, 1, 300)));
     let mut last = data(200, 300);
@@ -144,7 +144,7 @@ fn what_is_sent_again_keeps_its_mapping() {
     dss.data_fin = true;
     dss.mapping.as_mut().unwrap().len += 1;
     assert_eq!(mapping(&send(&[last], &mut mappings, false).1[0]), (1_000_000, 1, 301));
-    // Single ones stay apart: the peer may have one of them already.
+    // Segments sent alone stay separate, because the peer may have one of them already.
     let (sizes, got) = send(&[data(300, 400)], &mut mappings, false);
     assert_eq!((sizes, mapping(&got[0])), (vec![1], (1_000_300, 301, 100)));
     send(&[data(400, 500)], &mut mappings, false);
@@ -159,7 +159,7 @@ fn what_is_acknowledged_is_forgotten() {
     let again = |mappings: &mut Mappings| mapping(&send(&[data(100, 200)], mappings, false).1[0]);
     mappings.acknowledged(ISS.wrapping_add(101));
     assert_eq!(again(&mut mappings), (1_000_000, 1, 200));
-    // An acknowledgment of what was never sent is none.
+    // An acknowledgment of data never sent is ignored.
     mappings.acknowledged(ISS.wrapping_add(500));
     assert_eq!(again(&mut mappings), (1_000_000, 1, 200));
     mappings.acknowledged(ISS.wrapping_add(201));

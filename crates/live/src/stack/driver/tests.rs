@@ -28,8 +28,8 @@ fn call(driver: &mut Driver, far: &UnixDatagram) -> (u16, u32) {
     (segment.src_port, segment.seq)
 }
 
-/// One seed used to mean one row of 1,024 ports and one row of sequence numbers, so that a second run came to a server that
-/// took it for the first, and the 1,025th connection took the ends of a living one.
+/// Equal seeds used to give the same 1,024 ports and the same sequence numbers. The server took the connections of a
+/// second run for those of the first, and the 1,025th connection reused the ends of a live one.
 #[test]
 fn runs_of_one_seed_have_ports_and_numbers_of_their_own() {
     let runs = [(); 2].map(|()| {
@@ -40,7 +40,7 @@ fn runs_of_one_seed_have_ports_and_numbers_of_their_own() {
     });
     let same = runs[0].iter().zip(&runs[1]).filter(|(one, other)| one == other).count();
     assert_eq!(same, 0, "ports and sequence numbers of two runs agree");
-    // By chance 1,100 of 64,512 ports are met again 19 times in 1,100 draws.
+    // By chance, 1,100 draws from 64,512 ports hit 1,100 given ports 19 times.
     let first: BTreeSet<u16> = runs[0].iter().map(|&(port, _)| port).collect();
     let met = runs[1].iter().filter(|(port, _)| first.contains(port)).count();
     assert!(met < 100, "{met}");
@@ -64,8 +64,8 @@ fn nobody_is_called_at_the_address_of_a_group() {
     assert!(driver.connect(0, Config::default(), &[], server()).is_some());
 }
 
-/// An ICMP error about a segment reaches its connection (RFC 9293, MUST-54), here "port unreachable" from a router; anything else
-/// of ICMP is counted as foreign.
+/// An ICMP error about a segment reaches its connection (RFC 9293, MUST-54), here "port unreachable" from a router.
+/// Other ICMP packets count as malformed.
 #[test]
 fn an_icmp_error_ends_a_call() {
     let (mut driver, far) = driver(Driver::new);
