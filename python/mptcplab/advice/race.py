@@ -43,7 +43,7 @@ _FIRST_PART: Final = 0.5
 """Of the work of a race, what its first round may take."""
 _MORE_PART: Final = 2 / 3
 """Of the work of a race, what it may take for more runs than `_PAIRS`."""
-_NEARLY: Final = 1.02
+_NEARLY: Final = 1.08
 """Of the budget: what an answer takes at most, as its last round may end a little later."""
 _FEWEST: Final = (24, 12, 6, 4)
 """How many remain at least after each of the rounds."""
