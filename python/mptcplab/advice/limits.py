@@ -5,7 +5,7 @@ from typing import Final
 
 from mptcplab.advice import formats
 from mptcplab.advice.candidates import Candidate
-from mptcplab.advice.question import Question
+from mptcplab.advice.question import AUTO_WINDOW_BYTES, Question
 from mptcplab.advice.race import Race
 from mptcplab.advice.subsets import Reach, goodput_bound_bps, reaches, window_of
 from mptcplab.advice.traffic import PAGE_BYTES
@@ -54,7 +54,7 @@ def _of_rate(race: Race, question: Question, candidate: Candidate, members: list
         return [f"Limited by the capacity of {links}: {formats.rate(top)} after headers."]
     if by_window < 0.98 * top and got > _WINDOW_FULL * by_window:
         said = f"Limited by the receive window of {formats.size(window)}: it allows {formats.rate(by_window)}"
-        if not candidate.window_bytes and window == window_of(question):
+        if window == AUTO_WINDOW_BYTES:
             said += f" (net.ipv4.tcp_rmem; 6 MiB by default, of which {formats.size(window)} are data)"
         return [f"{said}, the links {formats.rate(top)}."]
     held = [path.name for path in members if path.rate_bps * path.rtt_s / 8 > _SEND_BYTES]
