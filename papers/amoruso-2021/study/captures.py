@@ -82,7 +82,8 @@ def _capable(seen: "Analysis") -> list[Claim]:
 def _announced(seen: "Analysis") -> list[Claim]:
     events = [each for each in seen.events.to_dicts() if each["kind"].startswith(("add_addr", "address"))]
     cause = (
-        "A client that joins from its other address has no need to announce it, and neither our path manager nor "
+        "machine: a client that joins from its other address has no need to announce it, and neither our path manager "
+        "nor "
         "today's kernel does "
         "so for an endpoint that opens subflows. The out-of-tree kernel announces every address."
     )

@@ -1,13 +1,13 @@
 """Runs cells, a network with one transfer each: one by one on the simulator, several side by side in real time."""
 
 import json
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import polars as pl
-from mptcplab.reproduce import Context
+from mptcplab.reproduce import Context, mean_of
+from mptcplab.reproduce import Found as Mean
 from mptcplab.sweeps.frames import Runs
 
 from . import networks
@@ -200,26 +200,26 @@ class Found:
     invalid: list[str] = field(default_factory=list)
 
     @property
-    def mbps(self) -> float:
+    def mbps(self) -> Mean:
         """The mean goodput."""
-        return statistics.fmean(self.goodput_mbps) if self.goodput_mbps else float("nan")
+        return mean_of(self.goodput_mbps)
 
     @property
-    def seconds(self) -> float:
+    def seconds(self) -> Mean:
         """The mean completion; not a number where a run did not complete."""
-        return statistics.fmean(self.completion_s) if self.completion_s else float("nan")
+        return mean_of(self.completion_s)
 
-    def share(self, path: str) -> float:
+    def share(self, path: str) -> Mean:
         """The mean share of a path, percent."""
-        return 100 * statistics.fmean(each.get(path, 0.0) for each in self.shares)
+        return mean_of(100 * each.get(path, 0.0) for each in self.shares)
 
-    def sent_share(self, path: str) -> float:
+    def sent_share(self, path: str) -> Mean:
         """The mean share of a path of what was sent, percent."""
-        return 100 * statistics.fmean(each.get(path, 0.0) / max(sum(each.values()), 1) for each in self.sent)
+        return mean_of(100 * each.get(path, 0.0) / max(sum(each.values()), 1) for each in self.sent)
 
-    def rtt_ms(self, path: str) -> float:
+    def rtt_ms(self, path: str) -> Mean:
         """The mean RTT by a path."""
-        return statistics.fmean(each.get(path, float("nan")) for each in self.rtts_ms)
+        return mean_of(each.get(path, float("nan")) for each in self.rtts_ms)
 
 
 Cells = Mapping[str, Cell]
@@ -235,7 +235,7 @@ class Lab:
 
     def on_sim(self, cells: Cells) -> Results:
         """Each with several seeds."""
-        seeds = range(1, 2 if self.quick else 4)
+        seeds = range(1, 3 if self.quick else 6)
         found: Results = {}
         for sampled in (False, True):
             chosen = {name: cell for name, cell in cells.items() if bool(cell.sample_ms) == sampled}

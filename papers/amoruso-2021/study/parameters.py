@@ -7,7 +7,12 @@ runs were seen; `range` is what sensitivity runs span.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
+
+from mptcplab.reproduce import machine
+
+MACHINE: Final = machine.read(Path(__file__).parents[1] / machine.FILE)
 
 
 @dataclass(frozen=True)
@@ -46,18 +51,26 @@ _TABLE: Final = (
     Parameter("lte variation", 30, "%", (0, 50), "'not at all guaranteed over time'"),
     Parameter("lte queue", 500, "ms", (100, 2000), "deep, as base stations have it"),
     Parameter("queue", 50, "ms", (10, 200), "of all other links"),
-    Parameter("throttle queue", 70, "ms", (20, 4000), "the latency in the manual's example of tc's token bucket"),
     Parameter(
-        "receive window", 3, "MiB", (0.5, 64), "half of tcp_rmem's 6 MiB: tcp_adv_win_scale was 1 in these kernels"
+        "throttle queue",
+        MACHINE["throttle"],
+        "ms",
+        (20, 4000),
+        "the latency in the manual's example of tc's token bucket",
+    ),
+    Parameter(
+        "receive window",
+        MACHINE["window"],
+        "MiB",
+        (0.5, 64),
+        "half of tcp_rmem's 6 MiB: tcp_adv_win_scale was 1 in these kernels",
     ),
 )
 
 PARAMETERS: Final = {each.name: each for each in _TABLE}
 
-CONGESTION: Final = "cubic"
-"""Ubuntu's default; the out-of-tree kernel leaves it for Multipath TCP too, so subflows are not coupled."""
-SECONDS: Final = 10
-"""iperf3's default."""
+CONGESTION: Final[str] = MACHINE["congestion"]
+SECONDS: Final[int] = MACHINE["seconds"]
 THROTTLES_MBPS: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 """Only 1 Mbit/s is named."""
 SIZES: Final = {"16 kB": 16e3, "128 kB": 128e3, "1 MB": 1e6, "5 MB": 5e6, "20 MB": 20e6, "50 MB": 50e6}

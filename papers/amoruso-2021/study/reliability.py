@@ -5,7 +5,8 @@ from typing import Any, Final
 
 import altair as alt
 import polars as pl
-from mptcplab.reproduce import Context, Exact, at_most, below, every
+from mptcplab.reproduce import Context, Exact, at_most, below, every, mean_of
+from mptcplab.reproduce import Found as Mean
 
 from .lab import Cell, Found
 from .networks import PATHS, WORDS
@@ -30,9 +31,9 @@ def silence_s(samples: pl.DataFrame, since_s: float = 0.0) -> float:
     return longest * _SAMPLE_MS / 1e3
 
 
-def silence(found: Found) -> float:
-    """The longest after the path went, of all runs."""
-    return max(silence_s(each, GONE_S) for each in found.samples)
+def silence(found: Found) -> Mean:
+    """The longest after the path went, in the mean of the runs."""
+    return mean_of(silence_s(each, GONE_S) for each in found.samples)
 
 
 def after(found: Found, path: str, since_s: float, until_s: float) -> float:
@@ -109,7 +110,7 @@ def _judge(found: Results, _: Context) -> Judged:
             "A path that goes away during a transfer interrupts it by at most a second",
             told,
             at_most(longest, NOTICED_S),
-            cause="What was sent on the dead path is sent again on the other only when a retransmission timer "
+            cause="machine: what was sent on the dead path is sent again on the other only when a retransmission timer "
             "expires, and a full "
             "receive window behind the hole stops the rest until then; the timer of LTE, with its deep queue, is "
             "long.",
@@ -123,7 +124,7 @@ def _judge(found: Results, _: Context) -> Judged:
             every(
                 Exact(0, sum(row["left path after, Mbit/s"] == 0 for row in rows)),
                 Exact(0, backup["left path before, Mbit/s"], digits=2),
-                below(0, backup["left path after, Mbit/s"]),
+                below(Mean(0), Mean(backup["left path after, Mbit/s"])),
             ),
         ),
     ]
@@ -208,7 +209,8 @@ def _redundant(found: Results, _: Context) -> Judged:
                     for a, b in zip(mine, other, strict=True)
                     for check in (below(a[key], b[key]), below(a["Mbit/s"], b["Mbit/s"]))
                 ),
-                cause="When a path goes away, the queue of the other is full of copies of what has already arrived, "
+                cause="algorithm: when a path goes away, the queue of the other is full of copies of what has already "
+                "arrived, "
                 "and what is new waits behind them: "
                 + ", ".join(f"silence {each:.2f} s with {name}" for name, each in queues.items())
                 + ".",

@@ -4,10 +4,11 @@ from typing import Final
 
 import polars as pl
 from mptcplab.reproduce import Context, Equality, below, slightly
+from mptcplab.reproduce import Found as Mean
 
 from .lab import Cell
 from .networks import PATHS
-from .study import Judged, Results, Study, truth
+from .study import ONE, Judged, Results, Study, truth
 
 _SCENES: Final = ("B", "C", "D")
 
@@ -23,18 +24,19 @@ def _cells(direction: str, scenes: tuple[str, ...], reverse: bool) -> dict[str, 
     return made
 
 
-def change(found: Results, scene: str) -> float:
+def change(found: Results, scene: str) -> Mean:
     """Of round robin against min-RTT."""
     return found[f"{scene}/round-robin"].mbps / found[f"{scene}/min-rtt"].mbps - 1
 
 
 _EQUAL: Final = (
-    "With enough to send both schedulers fill every window as it opens, so they carry the same; which of them is "
+    "chance: with enough to send both schedulers fill every window as it opens, so they carry the same; which of them "
+    "is "
     "a few per cent ahead is "
     "chance here, and may have been there."
 )
 _D: Final = (
-    "A scheduler that fills every window cannot lose much while the receive window holds what is in flight; "
+    "setting: a scheduler that fills every window cannot lose much while the receive window holds what is in flight; "
     "figure 5.9's table shows round "
     "robin over the window."
 )
@@ -61,7 +63,7 @@ def _judge(direction: str) -> "Study":
                     "b-slightly-worse" if up else "b-slightly-better",
                     f"B: round robin is slightly {'below' if up else 'above'} min-RTT",
                     f"{b:+.1%}",
-                    slightly(1 + b, 1.0) if up else slightly(1.0, 1 + b),
+                    slightly(1 + b, ONE) if up else slightly(ONE, 1 + b),
                     cause=_EQUAL,
                 )
             )
@@ -71,7 +73,7 @@ def _judge(direction: str) -> "Study":
                 "c-slightly-better" if up else "c-equal",
                 f"C: round robin is {'slightly better than' if up else 'equal to'} min-RTT",
                 f"{c:+.1%}",
-                slightly(1.0, 1 + c) if up else Equality(1.0, 1 + c),
+                slightly(ONE, 1 + c) if up else Equality(ONE, 1 + c),
                 cause=_EQUAL,
             )
         )
@@ -81,7 +83,7 @@ def _judge(direction: str) -> "Study":
                 "d-worse",
                 f"D: round robin is {'far ' if up else ''}worse than min-RTT",
                 f"{d:+.1%}",
-                below(1 + d, 1.0, far=up),
+                below(1 + d, ONE, far=up),
                 cause=_D,
             )
         )

@@ -6,7 +6,8 @@ from typing import Final
 
 import altair as alt
 import polars as pl
-from mptcplab.reproduce import Claim, Context, below
+from mptcplab.reproduce import Claim, Context, below, mean_of
+from mptcplab.reproduce import Found as Mean
 
 from .lab import Cell, Found
 from .networks import PATHS, WORDS
@@ -15,7 +16,7 @@ from .study import Judged, Results, Study, truth
 _SAMPLE_MS: Final = 1000
 
 
-def variation(found: Found, path: str) -> float:
+def variation(found: Found, path: str) -> Mean:
     """Standard deviation over mean of the rates of the seconds 3 to 9, of all runs.
 
     In real time a program begins and ends a little later than the scenario.
@@ -27,7 +28,7 @@ def variation(found: Found, path: str) -> float:
         ].to_list()
         if len(rates) > 1 and statistics.fmean(rates) > 0:
             each.append(statistics.stdev(rates) / statistics.fmean(rates))
-    return statistics.fmean(each) if each else float("nan")
+    return mean_of(each)
 
 
 def _alone(direction: str) -> Mapping[str, Cell]:
@@ -58,7 +59,7 @@ def _chart(series: Mapping[str, pl.DataFrame]) -> alt.TopLevelMixin:
     return chart
 
 
-def _claims(key: str, wifi: float, ethernet: float, where: str) -> list[Claim]:
+def _claims(key: str, wifi: Mean, ethernet: Mean, where: str) -> list[Claim]:
     told = f"coefficient of variation {wifi:.3f} by Wi-Fi, {ethernet:.3f} by Ethernet"
     if key == "unsteady":
         return [
@@ -66,7 +67,7 @@ def _claims(key: str, wifi: float, ethernet: float, where: str) -> list[Claim]:
                 key,
                 f"{where}: the rate by Wi-Fi varies",
                 told,
-                below(0.0, wifi, whole=1.0),
+                below(Mean(0.0), wifi, whole=1.0),
             )
         ]
     return [truth(key, f"{where}: Ethernet is steadier than Wi-Fi", told, below(ethernet, wifi))]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 from mptcplab.reproduce import Check, Claim, Context, Number, Outcome, Share
+from mptcplab.reproduce import Found as Mean
 
 from .lab import Cell, Found, Lab
 
@@ -138,8 +139,10 @@ def truth(
 
 def number(key: str, text: str, published: float, found: float, *, cause: str, percent: bool = False) -> Claim:
     """A claim on a printed number; `percent`: on a printed change, which may be negative."""
-    check = Share(published, found, whole=100) if percent else Number(published, found)
+    check: Check = Share(published, found, whole=100) if percent else Number(published, found)
     return Claim(key, text, published, found, check, cause)
 
 
-UNTRACED: Final = "Not traced to a cause."
+UNTRACED: Final = "unknown: not traced to a cause."
+ONE: Final = Mean(1.0)
+"""What a ratio is compared with: exactly known."""

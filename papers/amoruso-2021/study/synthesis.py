@@ -6,12 +6,13 @@ from typing import Final
 import altair as alt
 import polars as pl
 from mptcplab.reproduce import Context, at_most, below, every
+from mptcplab.reproduce import Found as Mean
 from mptcplab.reproduce.judge import EQUALITY
 
 from .lab import Cell
 from .networks import PATHS
 from .parameters import PARAMETERS
-from .study import Judged, Results, Study, number, truth
+from .study import ONE, Judged, Results, Study, number, truth
 from .throughput import trio
 
 _ALL: Final = tuple((scene, direction) for scene in PATHS for direction in ("up", "down"))
@@ -21,9 +22,9 @@ def _cells(_: bool) -> dict[str, Cell]:
     return {f"{scene} {way}/{name}": cell for scene, way in _ALL for name, cell in trio(scene, way).items()}
 
 
-def gains(found: Results) -> dict[str, float]:
+def gains(found: Results) -> dict[str, Mean]:
     """Of both over the better path alone, by scenario and direction."""
-    made = {}
+    made: dict[str, Mean] = {}
     for scene, way in _ALL:
         name = f"{scene} {way}"
         if f"{name}/both" in found:
@@ -59,7 +60,7 @@ def _judge(found: Results, _: Context) -> Judged:
                 53,
                 closest,
                 percent=True,
-                cause="B's gain follows from the airtime law, C's from two paths that are nearly alike: about 40 "
+                cause="work: B's gain follows from the airtime law, C's from two paths that are nearly alike: about 40 "
                 "and 90 %. The thesis's own "
                 "charts print +24 % (B, download); 53 % fits C's upload with 89.5 Mbit/s by Ethernet.",
             ),
@@ -67,7 +68,7 @@ def _judge(found: Results, _: Context) -> Judged:
                 "similar-paths",
                 "Both paths gain in B and C, where they are alike",
                 told,
-                every(below(1.0, 1 + value) for value in similar.values()),
+                every(below(ONE, 1 + value) for value in similar.values()),
             ),
             truth(
                 "lte-little",
@@ -77,7 +78,7 @@ def _judge(found: Results, _: Context) -> Judged:
                     [at_most(value, EQUALITY[0], whole=1.0) for value in lte.values()],
                     [below(lte[f"{scene} up"], lte[f"{scene} down"], whole=1.0) for scene in ("D", "E")],
                 ),
-                cause="LTE's download was chosen at half of Ethernet's rate, and so much it adds.",
+                cause="setting: LTE's download was chosen at half of Ethernet's rate, and so much it adds.",
             ),
         ],
         [("Gain over the better path alone", frame)],

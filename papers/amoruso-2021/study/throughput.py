@@ -6,12 +6,13 @@ from typing import Final
 import altair as alt
 import polars as pl
 from mptcplab.reproduce import Claim, Context, Equality, at_least, below, every, slightly
+from mptcplab.reproduce import Found as Mean
 from mptcplab.reproduce.judge import EQUALITY
 
 from .lab import Cell
 from .networks import PATHS, WORDS
 from .parameters import value
-from .study import Judged, Results, Study, number, truth
+from .study import ONE, Judged, Results, Study, number, truth
 
 DIRECTIONS: Final = {"up": "upload", "down": "download"}
 
@@ -77,7 +78,7 @@ def rates(found: Results) -> str:
     return ", ".join(f"{WORDS.get(name, name)} {each.mbps:.1f}" for name, each in found.items()) + " Mbit/s"
 
 
-def gain(found: Results, over: str) -> float:
+def gain(found: Results, over: str) -> Mean:
     """Of both over one path."""
     return found["both"].mbps / found[over].mbps - 1
 
@@ -85,7 +86,7 @@ def gain(found: Results, over: str) -> float:
 def more(key: str, text: str, found: Results, over: str, cause: str = "") -> Claim:
     """Both have more than one path alone."""
     each = gain(found, over)
-    return truth(key, text, f"{each:+.0%}; {rates(found)}", below(1.0, 1 + each), cause=cause)
+    return truth(key, text, f"{each:+.0%}; {rates(found)}", below(ONE, 1 + each), cause=cause)
 
 
 def _c_up(found: Results) -> list[Claim]:
@@ -96,7 +97,8 @@ def _c_up(found: Results) -> list[Claim]:
             "C, upload: both reach 137 Mbit/s",
             137,
             found["both"].mbps,
-            cause="The parameters come from the single paths: Ethernet at its card's rate and Wi-Fi alike make "
+            cause="setting: the parameters come from the single paths: Ethernet at its card's rate and Wi-Fi alike "
+            "make "
             "about twice of "
             "it. 137 Mbit/s need an access of about 145 Mbit/s, or paths of about 70 Mbit/s; with an access of "
             "145 the same "
@@ -106,7 +108,7 @@ def _c_up(found: Results) -> list[Claim]:
             "alike",
             "Wi-Fi alone has about what Ethernet alone has",
             f"{alike:.2f} of it",
-            Equality(alike, 1.0),
+            Equality(alike, ONE),
         ),
         more("gain", "Both have more than either", found, "ethernet"),
     ]
@@ -120,7 +122,7 @@ def _c_down(found: Results) -> list[Claim]:
             "C, download: both reach 87 Mbit/s",
             87,
             found["both"].mbps,
-            cause="The one single-path value printed for a download from the cloud is 20 MB by Ethernet in 5.192 "
+            cause="work: the one single-path value printed for a download from the cloud is 20 MB by Ethernet in 5.192 "
             "s (figure 5.35): "
             "33 Mbit/s, of which two make less than 87. These need more than 43.5 Mbit/s by Ethernet, another "
             "day's rate; with 57 "
@@ -130,14 +132,15 @@ def _c_down(found: Results) -> list[Claim]:
             "comparable",
             "Wi-Fi alone has less than Ethernet, and not by much",
             f"{part:.2f} of it",
-            slightly(part, 1.0),
+            slightly(part, ONE),
         ),
         more("gain", "Both have more than either", found, "ethernet"),
     ]
 
 
 BUFFER: Final = (
-    "The suspected cause, head-of-line blocking behind a bounded receive window, needs a window below the sum of "
+    "machine: the suspected cause, head-of-line blocking behind a bounded receive window, needs a window below the "
+    "sum of "
     "the rates "
     "times the longest round-trip time. It was looked for in the runs of this item's table."
 )
@@ -151,13 +154,13 @@ def _d_up(found: Results) -> list[Claim]:
             "lte-low",
             "LTE has far less than Ethernet",
             f"{low:.2f} of it",
-            below(low, 1.0, far=True),
+            below(low, ONE, far=True),
         ),
         truth(
             "below-ethernet",
             "D, upload: both have less than Ethernet alone",
             f"{change:+.0%}; {rates(found)}",
-            below(1 + change, 1.0),
+            below(1 + change, ONE),
             cause=BUFFER,
         ),
     ]
@@ -170,7 +173,7 @@ def _d_down(found: Results) -> list[Claim]:
             "comparable",
             "LTE is nearer to Ethernet than in the upload",
             f"{part:.2f} of it",
-            below(value("lte up") / value("cloud up"), part),
+            below(ONE * value("lte up") / value("cloud up"), part),
         ),
         more("gain", "D, download: both have more than Ethernet alone", found, "ethernet"),
     ]
@@ -183,7 +186,7 @@ def _e_up(found: Results) -> list[Claim]:
             "compromised",
             "E, upload: both have far less than Wi-Fi alone",
             f"{change:+.0%}; {rates(found)}",
-            below(1 + change, 1.0, far=True),
+            below(1 + change, ONE, far=True),
             cause=BUFFER,
         )
     ]
@@ -196,8 +199,9 @@ def _e_down(found: Results) -> list[Claim]:
             "slightly-below",
             "E, download: both have slightly less than Wi-Fi alone",
             f"{change:+.0%}; {rates(found)}",
-            slightly(1 + change, 1.0),
-            cause="LTE of half the rate of Wi-Fi adds what it has, with min-RTT at every receive window (the table "
+            slightly(1 + change, ONE),
+            cause="setting: LTE of half the rate of Wi-Fi adds what it has, with min-RTT at every receive window (the "
+            "table "
             "over windows); a loss needs a far weaker one, as in the upload.",
         )
     ]
@@ -270,14 +274,17 @@ def _cause(scene: str) -> Callable[[Results, Results, Context], Judged]:
                     "64 MiB or opportunistic retransmission",
                     says,
                     every(
-                        [below(1 + each, 1.0) for each in (small, chosen)],
+                        [below(1 + each, ONE) for each in (small, chosen)],
                         [at_least(1 + each, 1.0) for each in (large, orp)],
                     ),
-                    cause="The scheduler alone is not the cause: with a window of 64 MiB the same scheduler loses "
-                    "nothing."
-                    if not appears
-                    else "The loss does not vanish with a large window or opportunistic retransmission, so the "
-                    "bounded window is not its cause.",
+                    cause="algorithm: "
+                    + (
+                        "no loss appears with either window"
+                        if not appears
+                        else "it is the bounded window: the loss shrinks as the window grows and with opportunistic "
+                        f"retransmission, and what is left of it is {large:+.1%} and {orp:+.1%}"
+                    )
+                    + ".",
                 )
             )
         chart = (
@@ -314,8 +321,8 @@ def _sum(found: Results) -> list[Claim]:
             "sum",
             "B, upload: both have about the sum of what each has alone",
             f"{part:.2f} of the sum; {rates(found)}",
-            every(Equality(part, 1.0), below(best, found["both"].mbps)),
-            cause="Every path of B ends in the server's Wi-Fi. With the air that Wi-Fi alone shows, "
+            every(Equality(part, ONE), below(best, found["both"].mbps)),
+            cause="algorithm: every path of B ends in the server's Wi-Fi. With the air that Wi-Fi alone shows, "
             "x_ethernet + 2·x_wifi ≤ R keeps both below the sum, which would need an R of 1.5 times as much (section "
             "6.1's table); and with that Wi-Fi alone would have more, too.",
         )
@@ -329,14 +336,15 @@ def _b_down(found: Results) -> list[Claim]:
             "B, download: Ethernet alone has 93 Mbit/s",
             93,
             found["ethernet"].mbps,
-            cause="A parameter of the study does not meet it.",
+            cause="setting: a parameter of the study does not meet it.",
         ),
         number(
             "both",
             "B, download: both have 115 Mbit/s",
             115,
             found["both"].mbps,
-            cause="The airtime law gives more for the Wi-Fi that figure 5.29 implies: 93 + (R − 93)/2. 115 Mbit/s "
+            cause="setting: the airtime law gives more for the Wi-Fi that figure 5.29 implies: 93 + (R − 93)/2. 115 "
+            "Mbit/s "
             "are its result for a "
             "Wi-Fi of 68 Mbit/s alone.",
         ),

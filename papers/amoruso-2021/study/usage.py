@@ -7,6 +7,7 @@ from typing import Final
 import altair as alt
 import polars as pl
 from mptcplab.reproduce import Claim, Context, Share, at_least, below, every, slightly, steps
+from mptcplab.reproduce import Found as Mean
 
 from .lab import Cell
 from .networks import PATHS, WORDS
@@ -18,7 +19,7 @@ HEADERS: Final = 0.98
 """A throttle counts packets with their headers, goodput does not: at least 2 % less even of full segments."""
 
 
-def _latency(scene: str, claim: Callable[[float, float], Claim]) -> Study:
+def _latency(scene: str, claim: Callable[[Mean, Mean], Claim]) -> Study:
     first, second = PATHS[scene]
 
     def cells(_: bool) -> dict[str, Cell]:
@@ -93,7 +94,7 @@ def _name(throttle: float | None) -> str:
     return "none" if throttle is None else f"{throttle:g} Mbit/s"
 
 
-def _usage(scene: str, direction: str, claims: Callable[[dict[str, float], Results], list[Claim]]) -> Study:
+def _usage(scene: str, direction: str, claims: Callable[[dict[str, Mean], Results], list[Claim]]) -> Study:
     paths = PATHS[scene]
     first = paths[0]
 
@@ -170,33 +171,33 @@ def _laws(scene: str, found: Results) -> list[str]:
     return [f"A law of the throttle is broken: {each}." for each in broken]
 
 
-def _list(shares: dict[str, float], first: str) -> str:
+def _list(shares: dict[str, Mean], first: str) -> str:
     return f"{WORDS[first]}: " + ", ".join(f"{each:.0f} % ({name})" for name, each in shares.items())
 
 
-def balanced(key: str, scene: str, shares: dict[str, float]) -> Claim:
+def balanced(key: str, scene: str, shares: dict[str, Mean]) -> Claim:
     """Near one half at every throttle."""
     return truth(
         key,
         f"{scene}: both paths carry about the same",
         _list(shares, PATHS[scene][0]),
         every(Share(50, each, whole=100) for each in shares.values()),
-        cause="Without a throttle the shares follow the capacities of the paths, which differ.",
+        cause="setting: without a throttle the shares follow the capacities of the paths, which differ.",
     )
 
 
-def ethernet_first(scene: str, shares: dict[str, float]) -> Claim:
+def ethernet_first(scene: str, shares: dict[str, Mean]) -> Claim:
     """Ethernet slightly ahead."""
     ahead = [each > 50 for each in shares.values()]
     return truth(
         "ethernet-first",
         f"{scene}: Ethernet has more than half at most throttles",
         _list(shares, "ethernet"),
-        at_least(sum(ahead) / len(ahead), 0.5, whole=1.0),
+        at_least(sum(ahead) / len(ahead), 0.5, 0, whole=1.0),
     )
 
 
-def _rises(key: str, scene: str, shares: dict[str, float]) -> Claim:
+def _rises(key: str, scene: str, shares: dict[str, Mean]) -> Claim:
     first = PATHS[scene][0]
     values = list(shares.values())
     return truth(
@@ -207,24 +208,25 @@ def _rises(key: str, scene: str, shares: dict[str, float]) -> Claim:
     )
 
 
-def _most(key: str, scene: str, shares: dict[str, float]) -> Claim:
+def _most(key: str, scene: str, shares: dict[str, Mean]) -> Claim:
     first = PATHS[scene][0]
     return truth(
         key,
         f"{scene}: {WORDS[first]} carries more than half",
         _list(shares, first),
-        every(below(50, each, whole=100) for each in shares.values()),
+        every(below(Mean(50), each, whole=100) for each in shares.values()),
     )
 
 
-def _uneven(scene: str, key: str, shares: dict[str, float]) -> Claim:
+def _uneven(scene: str, key: str, shares: dict[str, Mean]) -> Claim:
     away = abs(shares["1 Mbit/s"] - 50)
     return truth(
         key,
         f"{scene}: at 1 Mbit/s the paths are used unevenly",
         f"{shares['1 Mbit/s']:.0f} % by Ethernet",
-        below(0, away, whole=100, far=True),
-        cause="In ten seconds both paths carry what the throttle lets through, whatever its queue (the table over "
+        below(Mean(0), away, whole=100, far=True),
+        cause="unknown: in ten seconds both paths carry what the throttle lets through, whatever its queue (the table "
+        "over "
         "queues). Another share needs a path that joins late or not at all.",
     )
 
@@ -269,10 +271,10 @@ def _queue_judge(scene: str, key: str | None) -> Callable[[Results, Results, Con
                     "The cause of uneven use at 1 Mbit/s is that few bytes are sent before the other path joins",
                     told,
                     every(
-                        below(0, spread, whole=100, far=True),
+                        below(Mean(0), spread, whole=100, far=True),
                         below(least, spread, whole=100),
                     ),
-                    cause="The runs last ten seconds at every throttle, so no transfer is short; the second path "
+                    cause="work: the runs last ten seconds at every throttle, so no transfer is short; the second path "
                     "joins within a few "
                     "round trips. "
                     + (
@@ -313,15 +315,16 @@ figure_5_18 = _with_queues(
 figure_5_20 = _usage("D", "up", lambda s, _: [_rises("rises", "D", s), _most("most-ethernet", "D", s)])
 
 
-def _lte_at_1(shares: dict[str, float], _: Results) -> list[Claim]:
+def _lte_at_1(shares: dict[str, Mean], _: Results) -> list[Claim]:
     return [
         _rises("rises", "D", shares),
         truth(
             "lte-at-1",
             "D, download: at 1 Mbit/s LTE carries more than Ethernet",
             f"{100 - shares['1 Mbit/s']:.0f} % by LTE",
-            below(shares["1 Mbit/s"], 50, whole=100),
-            cause="At 1 Mbit/s each path carries its throttle, LTE a little less, as it joins later and its slow "
+            below(shares["1 Mbit/s"], Mean(50), whole=100),
+            cause="setting: at 1 Mbit/s each path carries its throttle, LTE a little less, as it joins later and its "
+            "slow "
             "start takes longer. The "
             "thesis says that LTE had the lower latency at that moment; no steady parameter here gives that.",
         ),

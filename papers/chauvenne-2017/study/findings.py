@@ -212,7 +212,7 @@ class Claims:
 
     def _cause(self, id: str) -> str:  # noqa: A002
         known = causes().get(self._context.published.id, {})
-        cause = known.get(id) or known.get(OTHERS) or "The cause is not known."
+        cause = known.get(id) or known.get(OTHERS) or "unknown: not traced to a cause."
         thin = "The thin design of --quick has too few networks to tell." if self._context.quick else ""
         return f"{cause} {thin}".strip()
 
