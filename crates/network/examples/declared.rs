@@ -1,4 +1,4 @@
-//! What the network's parts declare of themselves, as JSON; with a queue of a description as argument, what is made of it.
+//! Prints what the parts of the network declare, as JSON; with a queue of a description as argument, the parsed queue.
 
 use network::middlebox::MiddleboxConfig;
 use network::{LossConfig, MediumConfig, QueueConfig};

@@ -1,9 +1,8 @@
-//! Nanoseconds a packet for enqueue and deliver, on one core:
+//! Nanoseconds per packet for enqueue and deliver, on one core:
 //! `cargo run --release -p network --example packet_cost [PACKETS]`.
 //!
-//! Drop-tail links with a standing queue and packets on the wire, driven as an event queue would: each
-//! delivery is followed by an arrival of 1,500 bytes. "1 link" stays in the cache; "4,096 links" in random order do
-//! not.
+//! Drop-tail links with a standing queue and packets on the wire, driven as by an event queue: each delivery is
+//! followed by an arrival of 1,500 bytes. "1 link" stays in the cache; "4,096 links" in random order do not.
 #![allow(clippy::disallowed_types, reason = "measures real time; nothing else in the crate reads a clock")]
 
 use std::hint::black_box;
@@ -16,7 +15,7 @@ use rand_core::{RngCore, SeedableRng};
 const PACKETS: u32 = 5_000_000;
 const ROUNDS: u32 = 10;
 const DROP_TAIL: QueueConfig = QueueConfig::DropTail(drop_tail::Config { limit: Limit::Packets(100) });
-/// The average stays below its thresholds: the cost of the average, not of drops.
+/// The average stays below its thresholds, so that this measures the cost of the average, not of drops.
 const RED: QueueConfig = QueueConfig::Red(red::Config {
     limit: Limit::Packets(100),
     min_packets: 60.0,
@@ -27,7 +26,7 @@ const RED: QueueConfig = QueueConfig::Red(red::Config {
     ecn: false,
 });
 
-/// The 50 packets in the queue wait 6 ms: the cost of the state, not of drops.
+/// The 50 packets in the queue wait 6 ms, so that this measures the cost of the state, not of drops.
 const CODEL: QueueConfig = QueueConfig::CoDel(codel::Config {
     limit: Limit::Packets(100),
     target_ns: 10_000_000,
@@ -50,11 +49,11 @@ fn link(queue: QueueConfig, loss: LossConfig, seed: u64) -> Link<[u32; 2]> {
     Link::new(config, Xoshiro256PlusPlus::seed_from_u64(seed))
 }
 
-/// The fastest of some rounds, in nanoseconds a packet.
+/// The fastest of several rounds, in nanoseconds per packet.
 fn measure(packets: u32, name: &str, links: usize, queue: QueueConfig, loss: LossConfig) {
     let mut links: Vec<Link<[u32; 2]>> = (0..links).map(|seed| link(queue.clone(), loss, seed as u64)).collect();
     for link in &mut links {
-        // 50 in the queue, 83 on the wire once the first arrives.
+        // 50 in the queue, and 83 on the wire once the first arrives.
         for slot in 0..133 {
             let now_ns = u64::from(slot) * 120_000;
             let _ = link

@@ -14,7 +14,7 @@ use crate::transmitter::BucketConfig;
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
-    /// Capacity in bits per second; at least 1, or 0 where there is a trace.
+    /// Capacity in bits per second; at least 1, or 0 if there is a trace.
     pub rate_bps: u64,
     /// Propagation delay in nanoseconds.
     pub delay_ns: u64,
@@ -22,27 +22,27 @@ pub struct LinkConfig {
     pub queue: QueueConfig,
     /// Random loss on the wire.
     pub loss: LossConfig,
-    /// What the link can send and when, in place of a rate.
+    /// Sending opportunities of the link, in place of a rate.
     pub trace: Option<Arc<Trace>>,
-    /// Whether it sends only when a [`crate::Medium`] lets it.
+    /// Whether it sends only when granted by a [`crate::Medium`].
     pub shared: bool,
-    /// It sends at its rate on average, but up to so much at once: a shaper.
+    /// Token bucket, which makes it a shaper or policer: it sends at its rate on average, but bursts up to a limit.
     pub bucket: Option<BucketConfig>,
-    /// It has no capacity, but the packets leave it at other times, in another order or twice.
+    /// Jitter, reordering and duplication. A link with this has no capacity limit.
     pub disorder: Option<DisorderConfig>,
 }
 
-/// A change of a running link; what is `None` stays as it is.
+/// A change of a running link; `None` leaves a value unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// True: the link is dead: its queue is lost, and so is what arrives. False: it works again.
+    /// True: the link goes down and loses its queue and all arriving packets. False: it works again.
     pub dead: Option<bool>,
-    /// New capacity in bits per second, at least 1, for the packets in the queue too.
+    /// New capacity in bits per second, at least 1; it also applies to queued packets.
     pub rate_bps: Option<u64>,
-    /// New propagation delay in nanoseconds for packets that have not departed yet; none overtakes another.
+    /// New propagation delay in nanoseconds for packets that have not departed yet. No packet overtakes another.
     pub delay_ns: Option<u64>,
-    /// New random loss for packets that arrive from now on; Gilbert–Elliott starts in the good state.
+    /// New random loss for packets that arrive from now on. Gilbert–Elliott starts in the good state.
     pub loss: Option<LossConfig>,
 }
 
@@ -51,7 +51,7 @@ fn rate(found: u64) -> Result<(), ConfigError> {
 }
 
 impl LinkConfig {
-    /// A link of constant rate, drop-tail or other, without loss.
+    /// A link with a constant rate and without loss.
     #[must_use]
     pub fn with_rate(rate_bps: u64, delay_ns: u64, queue: QueueConfig) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl LinkConfig {
         }
     }
 
-    /// A link that sends when a trace says so, without loss.
+    /// A link that sends at the opportunities of a trace, without loss.
     #[must_use]
     pub fn with_trace(trace: Arc<Trace>, delay_ns: u64, queue: QueueConfig) -> Self {
         Self {
@@ -110,7 +110,7 @@ impl LinkConfig {
 }
 
 impl Change {
-    /// Whether a link can be changed so.
+    /// Checks that the change is valid.
     ///
     /// # Errors
     /// The first parameter outside its range.
@@ -121,7 +121,8 @@ impl Change {
         self.loss.map_or(Ok(()), |loss| loss.check())
     }
 
-    /// As [`Self::check`], and whether a link made of `link` can take it: one with a trace has no rate to change.
+    /// As [`Self::check`], and checks that it applies to a link with the configuration `link`: one with a trace has no
+    /// rate to change.
     ///
     /// # Errors
     /// The first parameter outside its range.

@@ -43,18 +43,18 @@ pub struct Counters {
     pub dropped_full: u64,
     /// Packets dropped by active queue management, at the entrance (RED) or at the head (CoDel).
     pub dropped_early: u64,
-    /// Packets that active queue management let pass with congestion experienced where it would have dropped them. One
-    /// that came with it counts, so that this is the number of signals. A marked packet may still be lost on the wire.
+    /// Packets that active queue management marked with congestion experienced instead of dropping them. A packet that
+    /// arrived marked counts, so that this is the number of signals. A marked packet may still be lost on the wire.
     pub marked: u64,
     /// Packets that arrived while the link was down, or were queued when it went down.
     pub dropped_dead: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub dead_bytes: u64,
     /// Packets that departed and were lost on the wire.
     pub lost_on_wire: u64,
     /// Packets that departed, including those lost on the wire. A packet counts as a whole when its last bit leaves.
     pub sent_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub sent_bytes: u64,
     /// Time integral of the queue length, including the packet being sent: packets × nanoseconds.
     pub queue_packet_ns: u128,

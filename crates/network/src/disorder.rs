@@ -1,5 +1,5 @@
-//! What a path does to the times of packets beside queueing: jitter, reordering, duplicates. A stage behind a link
-//! (docs/decisions/0011): the link itself stays first in, first out.
+//! Effects of a path on packets other than queueing: jitter, reordering, duplication. They are a stage after a link
+//! (docs/decisions/0011); the link itself stays first in, first out.
 
 use algorithm::ConfigError;
 use rand_core::RngCore;
@@ -7,17 +7,17 @@ use serde::Deserialize;
 
 use crate::probability::Probability;
 
-/// A stage with its parameters.
+/// Parameters of the stage.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DisorderConfig {
-    /// Every packet takes between 0 and this longer, each time as likely as any other; none overtakes another by it.
+    /// Maximum additional delay. It is uniform between 0 and this value and never reorders packets.
     pub jitter_ns: u64,
-    /// Probability that a packet is held back, in [0, 1]: those behind it overtake it.
+    /// Probability that a packet is held back so that later ones overtake it, in [0, 1].
     pub reorder: f64,
-    /// How long it is held back.
+    /// Additional delay of a packet that is held back.
     pub by_ns: u64,
-    /// Probability that a packet comes twice, in [0, 1].
+    /// Probability that a packet is duplicated, in [0, 1].
     pub duplicate: f64,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Disorder {
     reorder: Probability,
     by_ns: u64,
     duplicate: Probability,
-    /// When the last packet leaves that was not held back.
+    /// When the last packet leaves that is not held back.
     last_ns: u64,
 }
 
@@ -51,9 +51,9 @@ impl Disorder {
         Self { jitter_ns, reorder, by_ns, duplicate, last_ns: 0 }
     }
 
-    /// When a packet that comes at `now_ns` leaves.
+    /// When a packet that arrives at `now_ns` leaves.
     pub(crate) fn departure_ns(&mut self, now_ns: u64, rng: &mut impl RngCore) -> u64 {
-        // The upper half of a product: a draw below jitter + 1.
+        // The upper half of the product is a draw below jitter + 1.
         let jitter_ns = match self.jitter_ns {
             0 => 0,
             longest => ((u128::from(rng.next_u64()) * (u128::from(longest) + 1)) >> 64) as u64,
@@ -62,7 +62,7 @@ impl Disorder {
         if self.reorder.happens(rng) { self.last_ns.saturating_add(self.by_ns) } else { self.last_ns }
     }
 
-    /// Whether the packet comes twice.
+    /// Whether the packet is duplicated.
     pub(crate) fn duplicates(&self, rng: &mut impl RngCore) -> bool {
         self.duplicate.happens(rng)
     }

@@ -1,14 +1,14 @@
 //! The network between hosts: links with a queue, a rate, a propagation delay and loss. A link has no clock of its own:
-//! the caller (the simulator in virtual time, the emulator in real time) passes the time in, and asks when
-//! the next packet arrives. All times are integer nanoseconds (`_ns`), rates are in bits per second (`_bps`), sizes
-//! in bytes with all headers.
+//! the caller (the simulator in virtual time, the emulator in real time) passes the time, and asks when the next packet
+//! arrives. All times are integer nanoseconds (`_ns`), rates are in bits per second (`_bps`), sizes are in bytes
+//! including all headers.
 //!
-//! One event a hop: a first-in-first-out link knows when a packet departs the moment it is enqueued, so only the
-//! oldest packet of a link ([`Link::next_arrival_ns`]) need stand in the caller's event queue. The length of the
-//! queue is brought up to date when it is asked for, each departure at its exact time; CoDel's decisions too, which are
-//! made when a packet comes to the head of the queue.
+//! One event per hop: a first-in-first-out link knows the departure time of a packet when it is enqueued, so that only
+//! the oldest packet of a link ([`Link::next_arrival_ns`]) needs an entry in the caller's event queue. The length of
+//! the queue is computed when it is asked for, with each departure at its exact time. So are CoDel's decisions, which
+//! are made when a packet reaches the head of the queue.
 //!
-//! [`middlebox`] contains boxes that modify segments; links do not inspect packets.
+//! [`middlebox`] contains middleboxes that modify segments; links do not inspect packets.
 //!
 //! ```
 //! use network::{Ecn, Enqueue, Limit, Link, LinkConfig, LossConfig, Packet, QueueConfig, Xoshiro256PlusPlus};

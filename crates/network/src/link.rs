@@ -22,25 +22,26 @@ struct Stage<T> {
     twice: Option<Packet<T>>,
 }
 
-/// One direction of a link. Every call passes the time, which must not decrease from call to call; it saturates at
+/// One direction of a link. Every call passes the time, which must not decrease from call to call. Times saturate at
 /// `u64::MAX`.
 ///
-/// **Service.** A packet departs at max(arrival, departure of the one before) + 8·size/rate. The remainder of each
-/// division goes to the next packet while the link stays busy, so a busy period of n packets takes the true total,
-/// rounded down. With a [`crate::Trace`] in place of a rate it departs with the opportunity that finishes it. At its
-/// departure a packet leaves the queue; after the propagation delay it is at the far end.
+/// **Service.** A packet departs at max(arrival, departure of its predecessor) + 8·size/rate. The remainder of each
+/// division is carried to the next packet while the link stays busy, so a busy period of n packets takes the exact
+/// total, rounded down. With a [`crate::Trace`] in place of a rate, a packet departs at the opportunity that completes
+/// it. A packet leaves the queue at its departure and reaches the far end after the propagation delay.
 ///
-/// **Decisions at the head.** With CoDel a packet's fate is known when it comes to the head of the queue, the moment
-/// the transmitter becomes free. Only the packet being sent has a departure then; the decision about the next one is
-/// made at the first call at or after that time, before any later arrival is handled, in the
-/// order of time. The fate of the oldest packet of a link is always known, so [`Self::next_arrival_ns`] is exact without a
-/// further event. A packet dropped at the head leaves the queue and the counters at once; the caller gets it back from
-/// [`Self::deliver`] in its place, as one that left at the moment of the drop, with [`Packet::dropped`].
+/// **Decisions at the head.** With CoDel, a packet's fate is known when it reaches the head of the queue and the
+/// transmitter becomes free. Only the packet being sent then has a departure time. The decision about the next one is
+/// made at the first call at or after that time, before any later arrival is handled, in time order. The fate of the
+/// oldest packet of a link is always known, so [`Self::next_arrival_ns`] is exact without a further event. A packet
+/// dropped at the head leaves the queue and the counters at once. [`Self::deliver`] returns it in its position, as one
+/// that left at the time of the drop, with [`Packet::dropped`].
 ///
-/// **Random numbers** are drawn from the link's own stream when a packet arrives, in this order: queue discipline, then,
-/// if it accepts the packet, loss. A certain outcome draws nothing: a drop-tail link without loss never uses its stream.
+/// **Random numbers** are drawn from the link's own stream when a packet arrives, in this order: queue discipline,
+/// then, if it accepts the packet, loss. A certain outcome draws nothing: a drop-tail link without loss never uses its
+/// stream.
 #[derive(Clone, Debug)]
-// The fields that a packet touches on a plain link come first, in three cache lines (see the assertion below).
+// The fields that a packet uses on a plain link come first, in three cache lines (see the assertion below).
 #[repr(C, align(64))]
 pub struct Link<T> {
     /// When the oldest packet reaches the far end; `u64::MAX` if there is none.
@@ -53,7 +54,7 @@ pub struct Link<T> {
     sent_bytes: u64,
     /// Bytes of the packets below the ring's tail that were not dropped.
     accepted_bytes: u64,
-    /// Σ times of leaving the queue − Σ times of entering it, modulo 2¹²⁸: with length·now added, the integral of the
+    /// Σ times of leaving the queue − Σ times of entering it, modulo 2¹²⁸. Adding length·now gives the integral of the
     /// length.
     queue_packet_ns: u128,
     /// Departure time of packet `sent`, cached from the ring; `u64::MAX` if there is none.
@@ -84,7 +85,7 @@ pub struct Link<T> {
     rng: Xoshiro256PlusPlus,
 }
 
-/// Cache lines that a packet touches on a plain link: on entry, and on departure.
+/// Cache lines that a packet uses on a plain link: on entry, and on departure.
 const HOT_LINES: usize = 3;
 const HOT_LINES_BEHIND: usize = 2;
 const _: () = assert!(
@@ -95,7 +96,7 @@ const _: () = assert!(
 );
 
 impl<T: Copy + Default> Link<T> {
-    /// Creates an idle link; `rng` is its own random number stream.
+    /// Creates an idle link with its own random number stream `rng`.
     ///
     /// # Panics
     /// When [`LinkConfig::check`] fails.
@@ -141,17 +142,17 @@ impl<T: Copy + Default> Link<T> {
         }
     }
 
-    /// The packet arrives at the link's entrance at `now_ns`. Packets that depart at `now_ns` have left the queue by
-    /// then.
-    // Inlined by force: the packet is put together in its place in the ring, and what the caller asks of the answer is known
-    // where it is given.
+    /// A packet arrives at the link's entrance at `now_ns`. Packets that depart at `now_ns` have already left the
+    /// queue.
+    // Inlined by force: the packet is built in place in the ring, and the caller's tests of the result are resolved at
+    // compile time.
     #[inline(always)]
     pub fn enqueue(&mut self, now_ns: u64, packet: Packet<T>) -> Enqueue {
         self.enqueue_of(now_ns, packet, || 0_u64)
     }
 
-    /// As [`Self::enqueue`]; `flow` names the flow that the packet belongs to, and is asked only where the queue tells
-    /// flows apart ([`crate::QueueConfig::FqCoDel`]).
+    /// As [`Self::enqueue`]. `flow` returns the flow of the packet and is called only if the queue distinguishes flows
+    /// ([`crate::QueueConfig::FqCoDel`]).
     #[inline(always)]
     pub fn enqueue_of<F: Into<Flow>>(&mut self, now_ns: u64, packet: Packet<T>, flow: impl FnOnce() -> F) -> Enqueue {
         if !self.plain {
@@ -174,7 +175,8 @@ impl<T: Copy + Default> Link<T> {
         Enqueue::Accepted { first: false }
     }
 
-    /// [`Self::enqueue`] where the link is not plain. Apart, so that its code has no questions about what is rare.
+    /// [`Self::enqueue`] for a link that is not plain. A separate function, so that the common path has no tests for
+    /// rare cases.
     #[inline(never)]
     fn enqueue_unusual(&mut self, now_ns: u64, tag: T, rest: Rest, flow: Flow) -> Enqueue {
         if self.dead {
@@ -211,7 +213,7 @@ impl<T: Copy + Default> Link<T> {
         }
         let queue = (arrival.packets, arrival.bytes + u64::from(packet.size));
         let departure_ns = if self.shared || (self.queue.decides_at_head() && arrival.packets > 0) {
-            // The time of its arrival, until its departure is known.
+            // The arrival time, until the departure time is known.
             now_ns
         } else {
             self.transmitter.send(now_ns, packet.size)
@@ -229,19 +231,19 @@ impl<T: Copy + Default> Link<T> {
         Enqueue::Accepted { first }
     }
 
-    /// The copy of a packet that [`Self::enqueue_of`] said comes twice.
+    /// Enqueues the copy of a packet for which [`Self::enqueue_of`] reported a duplicate.
     pub fn enqueue_copy(&mut self, now_ns: u64, packet: Packet<T>) -> Enqueue {
         self.enqueue_disordered(now_ns, packet, false)
     }
 
-    /// The packet of which [`Enqueue::Disordered`] said that it comes twice: a caller that keeps it instead carries it
-    /// through every packet's way.
+    /// The packet for which [`Enqueue::Disordered`] reported a duplicate. It is kept here because keeping it in the
+    /// caller would slow down every packet.
     #[must_use]
     pub fn comes_twice(&self) -> Option<Packet<T>> {
         self.stage.as_ref().and_then(|stage| stage.twice)
     }
 
-    /// The packet is on the wire at once, before those that leave later.
+    /// Puts the packet on the wire at once, before those that leave later.
     #[inline(never)]
     fn enqueue_disordered(&mut self, now_ns: u64, packet: Packet<T>, original: bool) -> Enqueue {
         let Some(stage) = &mut self.stage else { unreachable!("a link without disorder") };
@@ -264,7 +266,8 @@ impl<T: Copy + Default> Link<T> {
         Enqueue::Disordered { reschedule, twice }
     }
 
-    /// The packet enters the queue, which held `packets` and has `bytes` now. Whether nothing was under way before it.
+    /// Puts the packet into the queue, which held `packets` and now has `bytes`. Returns whether no packet was in
+    /// flight before it.
     #[inline(always)]
     fn enter(&mut self, now_ns: u64, (packets, bytes): (u64, u64), packet: Packet<T>) -> bool {
         if packets >= self.max_packets {
@@ -283,26 +286,27 @@ impl<T: Copy + Default> Link<T> {
         first
     }
 
-    /// When the oldest packet reaches the far end; `None` when nothing is under way, or a medium has not let it go.
+    /// When the oldest packet reaches the far end; `None` if no packet is in flight, or none that the medium has
+    /// released.
     #[inline]
     #[must_use]
     pub fn next_arrival_ns(&self) -> Option<u64> {
         (self.ring.head() < self.known_until()).then_some(self.head_arrival_ns)
     }
 
-    /// As [`Self::next_arrival_ns`], with `u64::MAX` when nothing is under way.
+    /// As [`Self::next_arrival_ns`], with `u64::MAX` for `None`.
     #[inline]
     #[must_use]
     pub const fn next_arrival_or_max_ns(&self) -> u64 {
         self.head_arrival_ns
     }
 
-    /// Takes the oldest packet, which reaches the far end at `now_ns`. One that was lost on the wire or dropped at the
-    /// head of the queue comes too, with [`Packet::lost`], so that the caller frees what it stands for. A caller that
-    /// is late loses nothing: the packets behind keep their times.
+    /// Takes the oldest packet, which reaches the far end at `now_ns`. A packet lost on the wire or dropped at the head
+    /// of the queue is returned too, with [`Packet::lost`], so that the caller can free its content. A late call has no
+    /// effect on other packets: they keep their times.
     ///
     /// # Panics
-    /// When nothing is under way.
+    /// When no packet is in flight.
     // Inlined by force, for the same reasons as [`Self::enqueue`].
     #[inline(always)]
     pub fn deliver(&mut self, now_ns: u64) -> Packet<T> {
@@ -312,7 +316,8 @@ impl<T: Copy + Default> Link<T> {
             self.deliver_unusual();
             return self.ring.pop();
         }
-        // As a rule the wire is short, and nobody has looked since the packet departed: it departs and arrives at once.
+        // Usually the wire is short and the packet's departure has not been processed yet: it departs and arrives at
+        // once.
         let departs = self.sent == self.ring.head();
         let packet = self.ring.pop();
         let next_departure_ns = self.ring.first().map_or(u64::MAX, |next| next.departure_ns);
@@ -324,7 +329,7 @@ impl<T: Copy + Default> Link<T> {
         packet
     }
 
-    /// All of [`Self::deliver`] but that the packet leaves the ring, where the link is not plain.
+    /// The part of [`Self::deliver`] for a link that is not plain, except for taking the packet out of the ring.
     #[inline(never)]
     fn deliver_unusual(&mut self) {
         if self.sent == self.ring.head() {
@@ -338,14 +343,15 @@ impl<T: Copy + Default> Link<T> {
         self.find_plain();
     }
 
-    /// Applies a change at `now_ns`, in the order dead, rate, delay, loss. Afterwards [`Self::next_arrival_ns`] may
-    /// differ, either way, or be `None`: the caller reschedules.
+    /// Applies a change at `now_ns`, in the order dead, rate, delay, loss. Afterwards [`Self::next_arrival_ns`] may be
+    /// earlier, later or `None`: the caller reschedules.
     ///
-    /// - `dead`: the queue, the packet being sent included, goes to `dropped`; packets that departed by `now_ns` still
-    ///   arrive. A link that comes back is idle.
-    /// - `rate_bps` (not of a link with a trace): what the packet in service has sent stays sent; the rest of it and
-    ///   the packets behind go at the new rate. Of a token bucket: the tokens there are stay, and those to come come at it.
-    /// - `delay_ns`: packets that departed by `now_ns` keep the old delay; a shorter one overtakes nothing.
+    /// - `dead`: the queue, including the packet being sent, is passed to `dropped`. Packets that departed by `now_ns`
+    ///   still arrive. A link that comes up again is idle.
+    /// - `rate_bps` (not for a link with a trace): what the packet in service has sent stays sent; the rest of it and
+    ///   the packets behind it are sent at the new rate. A token bucket keeps its tokens and refills at the new rate.
+    /// - `delay_ns`: packets that departed by `now_ns` keep the old delay. After a decrease no packet overtakes
+    ///   another.
     /// - `loss`: for packets that arrive from now on.
     ///
     /// # Panics
@@ -379,7 +385,7 @@ impl<T: Copy + Default> Link<T> {
         self.find_plain();
     }
 
-    /// Packets and bytes in the queue at `now_ns`, the one being sent counted as a whole.
+    /// Packets and bytes in the queue at `now_ns`. The packet being sent counts as a whole.
     #[must_use]
     pub fn queue(&mut self, now_ns: u64) -> (u32, u64) {
         self.drain(now_ns);
@@ -387,63 +393,63 @@ impl<T: Copy + Default> Link<T> {
         (packets, self.queue_bytes())
     }
 
-    /// The oldest packet, the next that [`Self::deliver`] gives.
+    /// The oldest packet, which [`Self::deliver`] returns next.
     #[inline]
     #[must_use]
     pub fn head(&self) -> Option<&Packet<T>> {
         self.ring.first()
     }
 
-    /// The packet that [`Self::deliver`] gives after `behind` others. For a caller that looks ahead.
+    /// The packet that [`Self::deliver`] returns after `behind` others, for prefetching.
     #[inline]
     #[must_use]
     pub fn behind_head(&self, behind: u64) -> Option<&Packet<T>> {
         self.ring.behind_first(behind)
     }
 
-    /// Gives back half of the memory for packets if most of it is not in use. For a caller with so many links that what
-    /// their longest queues have taken would count.
+    /// Frees half of the memory for packets if most of it is unused. For a caller with so many links that the memory of
+    /// their longest queues matters.
     #[inline]
     pub fn release_memory(&mut self) {
         self.ring.release();
     }
 
-    /// Asks the processor for the memory that a packet which enters this link will touch: the link itself. For a caller
-    /// that knows which links come next: it changes nothing but time.
+    /// Prefetches the memory that a packet which enters this link will use, the link itself. For a caller that knows
+    /// which links come next. It affects only the speed.
     #[inline]
     pub fn prefetch(&self) {
         prefetch::lines::<_, HOT_LINES>(self);
     }
 
-    /// As [`Self::prefetch`], for a packet that comes to the far end.
+    /// As [`Self::prefetch`], for a packet that reaches the far end.
     #[inline]
     pub fn prefetch_behind(&self) {
         prefetch::lines::<_, HOT_LINES_BEHIND>(self);
     }
 
-    /// As [`Self::prefetch`], for the oldest packet. The link should have come by now.
+    /// As [`Self::prefetch`], for the oldest packet. The link itself should be in the cache by now.
     #[inline]
     pub fn prefetch_head(&self) {
         self.ring.prefetch(self.ring.head());
     }
 
-    /// Packets that [`Self::deliver`] has still to give: in the queue, being sent, on the wire, or dropped at the head.
+    /// Packets that [`Self::deliver`] has yet to return: queued, being sent, on the wire, or dropped at the head.
     #[must_use]
     pub const fn under_way(&self) -> u64 {
         self.ring.tail() - self.ring.head()
     }
 
-    /// Capacity in bits per second; of a link with a trace the mean, [`crate::Trace::mean_rate_bps`].
+    /// Capacity in bits per second. For a link with a trace, the mean ([`crate::Trace::mean_rate_bps`]).
     #[must_use]
     pub const fn rate_bps(&self) -> u64 {
         self.transmitter.rate_bps()
     }
 
-    /// What happened up to and at `now_ns`.
+    /// The counters at `now_ns`, including the events of that time.
     #[must_use]
     pub fn counters(&mut self, now_ns: u64) -> Counters {
         self.drain(now_ns);
-        // A packet's number says how many were accepted before it, those flushed from a dead link left out.
+        // The ring's tail counts the packets accepted so far, except those flushed when the link went down.
         let accepted = self.ring.tail();
         let waiting_since_0 = u128::from(self.queue_packets()) * u128::from(now_ns);
         let Tally { marked, dropped, overflowed } = self.queue.tally();
@@ -463,7 +469,7 @@ impl<T: Copy + Default> Link<T> {
         }
     }
 
-    /// Begins the maxima of [`Counters`] anew, with the queue as it is at `now_ns`.
+    /// Resets the maxima of [`Counters`] to the queue at `now_ns`.
     pub fn reset_max(&mut self, now_ns: u64) {
         self.drain(now_ns);
         self.max_packets = self.queue_packets();
@@ -478,20 +484,20 @@ impl<T: Copy + Default> Link<T> {
         self.accepted_bytes - self.sent_bytes
     }
 
-    /// Brings the queue up to `now_ns`.
+    /// Processes the departures up to `now_ns`.
     fn drain(&mut self, now_ns: u64) {
         self.drain_as::<false>(now_ns);
     }
 
     #[inline(always)]
     fn drain_as<const PLAIN: bool>(&mut self, now_ns: u64) {
-        // At the end of time, where a departure tells nothing from none, the second question is needed.
+        // At `u64::MAX`, a departure time is not distinguishable from none, so that the second condition is needed.
         while self.next_departure_ns <= now_ns && self.sent != self.ring.tail() {
             self.depart::<PLAIN>();
         }
     }
 
-    /// The first packet in the queue departs at its time.
+    /// The first packet in the queue departs at its departure time.
     #[inline(always)]
     fn depart<const PLAIN: bool>(&mut self) {
         let packet = *self.ring.at(self.sent);
@@ -510,7 +516,7 @@ impl<T: Copy + Default> Link<T> {
         self.sent_bytes += u64::from(packet.size);
         self.sent += 1;
         if packet.lost() {
-            // Seldom: most links have no need of this line of the cache.
+            // This is rare, so that most links do not need this cache line.
             self.lost_on_wire += 1;
         }
     }
@@ -520,7 +526,7 @@ impl<T: Copy + Default> Link<T> {
         self.next_departure_ns = if self.sent < known_until { self.ring.at(self.sent).departure_ns } else { u64::MAX };
     }
 
-    /// The transmitter becomes free at `now_ns`: the first packet in the queue that is not dropped is sent.
+    /// The transmitter becomes free at `now_ns`: sends the first packet in the queue that is not dropped.
     #[cold]
     #[inline(never)]
     fn serve_next(&mut self, now_ns: u64) {
@@ -535,14 +541,14 @@ impl<T: Copy + Default> Link<T> {
                 Verdict::Mark => packet.set_ce(),
                 Verdict::Send => {}
             }
-            // As one that was there when it arrived: the busy period goes on.
+            // `departure_ns` still holds the arrival time, so that the busy period continues.
             packet.departure_ns = self.transmitter.send(packet.departure_ns, packet.size);
             return;
         }
     }
 
-    /// What becomes of the packet that comes to the head at `now_ns`; it is brought to `number`, where the first waiting
-    /// packet stands. `bytes_ahead` in the queue are before it. `None` where nothing waits.
+    /// Decides about the packet that reaches the head at `now_ns`, and moves it to `number`, the position of the first
+    /// waiting packet. `bytes_ahead` precede it in the queue. `None` if no packet waits.
     fn decide(&mut self, number: u64, now_ns: u64, bytes_ahead: u64) -> Option<Verdict> {
         let bytes = self.accepted_bytes - self.sent_bytes - bytes_ahead;
         let packet = self.ring.at(number);
@@ -558,7 +564,7 @@ impl<T: Copy + Default> Link<T> {
         Some(verdict)
     }
 
-    /// Drops the waiting packet `number`, which leaves the queue before those ahead of it.
+    /// Drops the waiting packet `number`. It leaves the queue before the packets ahead of it.
     fn drop_waiting(&mut self, number: u64, now_ns: u64) {
         for ahead in (self.sent..number).rev() {
             self.ring.swap(ahead, ahead + 1);
@@ -571,7 +577,7 @@ impl<T: Copy + Default> Link<T> {
         self.sent += 1;
     }
 
-    /// Packets below this number have a departure.
+    /// Packets below this number have a departure time.
     #[inline]
     const fn known_until(&self) -> u64 {
         if self.shared { self.granted } else { self.ring.tail() }
@@ -583,8 +589,8 @@ impl<T: Copy + Default> Link<T> {
         self.granted < self.ring.tail()
     }
 
-    /// The medium is the link's from `now_ns` on: sends an aggregate, and answers when its last packet will have departed.
-    /// `None` when the queue dropped all. The packets before have departed.
+    /// The medium belongs to the link from `now_ns` on: sends an aggregate and returns the departure time of its last
+    /// packet; `None` if the queue dropped all packets. Earlier packets have departed.
     pub(crate) fn transmit(&mut self, now_ns: u64, aggregate: &MediumConfig) -> Option<u64> {
         debug_assert!(self.shared && self.granted <= self.sent);
         let begin_ns = now_ns.saturating_add(aggregate.overhead_ns);
@@ -659,14 +665,14 @@ impl<T: Copy + Default> Link<T> {
         self.accepted_bytes = self.sent_bytes;
     }
 
-    /// Sends the queue anew from `now_ns` at another rate.
+    /// Recomputes the departures of the queue from `now_ns` on at another rate.
     fn change_rate(&mut self, now_ns: u64, rate_bps: u64) {
         if self.shared {
-            // What the medium has let go is in the air.
+            // Packets that the medium has released are already being sent.
             self.transmitter.set_rate(rate_bps);
             return;
         }
-        // Of a queue that decides at its head the transmitter knows only the packet in service.
+        // If the queue decides at its head, the transmitter knows only the packet in service.
         let known = if self.queue.decides_at_head() { self.queue_packets().min(1) } else { self.queue_packets() };
         let taken_bytes = (self.sent..self.sent + known).map(|number| u64::from(self.ring.at(number).size)).sum();
         if self.transmitter.change_bucket(now_ns, rate_bps, taken_bytes) {
@@ -677,7 +683,7 @@ impl<T: Copy + Default> Link<T> {
             return;
         }
         if self.queue_packets() == 0 {
-            // A remainder below a nanosecond is not carried into another rate.
+            // A remainder of less than a nanosecond is not carried over to another rate.
             self.transmitter.stop(now_ns);
             self.transmitter.set_rate(rate_bps);
             return;

@@ -1,4 +1,5 @@
-//! Loss on the wire. Drawn, where it is random, once a packet, when the queue accepts it, after any draw of the queue discipline.
+//! Loss on the wire. Random loss is drawn once per packet, when the queue accepts it, after any draw of the queue
+//! discipline.
 
 use algorithm::declare::{given_packets, given_percentage, percentage};
 use algorithm::{About, Declared, declared};
@@ -7,7 +8,7 @@ use rand_core::RngCore;
 use crate::probability::Probability;
 
 declared! {
-    /// Each packet independently.
+    /// Independent loss of each packet.
     pub struct Bernoulli {
         required {
             /// probability of loss; the same as the string
@@ -17,9 +18,9 @@ declared! {
 }
 
 declared! {
-    /// Gilbert (1960) and Elliott (1963): a Markov chain of two states with a loss probability in each; before each packet the
-    /// transition is drawn, then its loss in the state reached. The stationary share of the bad state is `good_to_bad` /
-    /// (`good_to_bad` + `bad_to_good`); its mean stay is 1 / `bad_to_good` packets.
+    /// Gilbert (1960) and Elliott (1963): a Markov chain of two states, each with a loss probability. For each packet
+    /// the transition is drawn first, then the loss in the state reached. The stationary probability of the bad state
+    /// is `good_to_bad` / (`good_to_bad` + `bad_to_good`); its mean duration is 1 / `bad_to_good` packets.
     pub struct GilbertElliott {
         required {
             /// transition probability, drawn before each packet
@@ -35,7 +36,7 @@ declared! {
 }
 
 declared! {
-    /// One packet of every so many, the last of them: the regular losses that response functions assume.
+    /// Periodic loss of every n-th packet: the regular losses that response functions assume.
     pub struct Periodic {
         required {
             /// every n-th packet is lost, acknowledgments included in the count
@@ -45,7 +46,7 @@ declared! {
 }
 
 algorithm::kinds! {
-    /// Loss on the wire, random or regular: such a packet has taken its place in the queue and its share of the capacity.
+    /// Loss on the wire, random or periodic. A lost packet has used the queue and the capacity.
     #[derive(Copy)]
     pub enum LossConfig of "loss" {
         Bernoulli(Bernoulli) =
@@ -56,20 +57,20 @@ algorithm::kinds! {
         Periodic(Periodic) = About::new("periodic", "drops every n-th packet", "Mathis 1997; RFC 9438 §5.1")
             .parameters(Periodic::PARAMETERS),
         @other {
-            /// None.
+            /// No loss.
             None = "none",
         }
     }
 }
 
 impl LossConfig {
-    /// Each packet independently.
+    /// Independent loss of each packet.
     #[must_use]
     pub const fn bernoulli(probability: f64) -> Self {
         Self::Bernoulli(Bernoulli { probability })
     }
 
-    /// The last packet of every so many.
+    /// Loss of every `every_packets`-th packet.
     #[must_use]
     pub const fn periodic(every_packets: u64) -> Self {
         Self::Periodic(Periodic { every_packets })
@@ -84,7 +85,7 @@ pub(crate) enum Loss {
     Periodic(Count),
 }
 
-/// One packet of every so many.
+/// State of periodic loss.
 #[derive(Clone, Debug)]
 pub(crate) struct Count {
     every_packets: u64,
@@ -94,11 +95,11 @@ pub(crate) struct Count {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
-    /// Probability to leave the good state and the bad one.
+    /// Probabilities of leaving the good state and the bad one.
     leave: [Probability; 2],
-    /// Probability of loss in the good state and the bad one.
+    /// Loss probabilities in the good state and the bad one.
     loss: [Probability; 2],
-    /// 0 good, 1 bad.
+    /// 0 is good, 1 is bad.
     state: usize,
 }
 
@@ -119,7 +120,7 @@ impl Loss {
     }
 
     /// Whether the next packet is lost. Draws: Bernoulli one; Gilbert–Elliott the transition, then the loss in the
-    /// state reached; each only where its probability is neither 0 nor 1. Periodic: none.
+    /// state reached, each only if its probability is neither 0 nor 1; periodic none.
     #[inline]
     pub(crate) fn strikes(&mut self, rng: &mut impl RngCore) -> bool {
         match self {

@@ -1,20 +1,20 @@
-//! A half-duplex medium that several links share: one of them sends at a time. Wi-Fi seen from far away, not its MAC: there
-//! are no collisions, no retries and no rate control, and what contention costs is one constant.
+//! A half-duplex medium shared by several links, of which one sends at a time. This is an abstraction of Wi-Fi, not its
+//! MAC: there are no collisions, no retries and no rate control, and the cost of contention is one constant.
 //!
-//! A *station* is one direction of a link with its own queue, rate and loss. When the medium is free and packets wait, one
-//! station sends an *aggregate*: the medium's `overhead_ns` (contention, preamble, acknowledgment), then up to `packets`
-//! packets back to back at the station's rate, none of which begins `longest_ns` or more after the first. The medium is
-//! busy from the beginning of the overhead to the end of the last packet, so the sum of all airtime in an interval is at
-//! most the interval.
+//! A *station* is one direction of a link with its own queue, rate and loss. When the medium is free and packets wait,
+//! one station sends an *aggregate*: the medium's `overhead_ns` (contention, preamble, acknowledgment), then up to
+//! `packets` packets back to back at the station's rate, none of which starts `longest_ns` or more after the first. The
+//! medium is busy from the start of the overhead to the end of the last packet, so that the total airtime in an
+//! interval is at most the interval.
 //!
-//! Who sends next is decided when the medium becomes free:
+//! When the medium becomes free, it selects the next station:
 //!
-//! - [`Share::Frames`]: stations with packets take turns, an aggregate each. Slow stations then take more of the time: n
-//!   stations with one packet of L bits an aggregate and rates rᵢ each get 1/Σ(o + L/rᵢ) packets a second, o the overhead
-//!   (the anomaly of Heusse et al., INFOCOM 2003).
-//! - [`Share::Airtime`]: deficit round robin over airtime (Høiland-Jørgensen et al., USENIX ATC 2017): a station whose credit
-//!   is used up waits for the next round, in which every station with packets gets [`QUANTUM_NS`] more; what it sends is
-//!   taken from its credit afterwards.
+//! - [`Share::Frames`]: stations with packets take turns, with one aggregate each. Slow stations then use more of the
+//!   time: n stations with one packet of L bits per aggregate and rates rᵢ each send 1/Σ(o + L/rᵢ) packets per second,
+//!   where o is the overhead (the anomaly of Heusse et al., INFOCOM 2003).
+//! - [`Share::Airtime`]: deficit round robin over airtime (Høiland-Jørgensen et al., USENIX ATC 2017). A station
+//!   without credit waits for the next round, in which every station with packets gets [`QUANTUM_NS`] more. The airtime
+//!   of an aggregate is subtracted from the credit afterwards.
 
 mod config;
 
@@ -65,10 +65,10 @@ impl Medium {
         self.stations.iter().find(|station| station.link == link).map_or(0, |station| station.airtime_ns)
     }
 
-    /// Lets a station send at `now_ns` if the medium is free and one has packets. Called when a link answers
-    /// [`crate::Enqueue::Waiting`] and when the medium becomes free; packets that came to links before or at `now_ns` are in
-    /// their queues by then. `schedule` is given each link whose [`Link::next_arrival_ns`] is known now and was not, with that time. Whether
-    /// one sends: then [`Self::free_ns`] says when to call again.
+    /// Lets a station send at `now_ns` if the medium is free and a station has packets. Called when a link returns
+    /// [`crate::Enqueue::Waiting`] and when the medium becomes free. Packets that arrive at links at or before `now_ns`
+    /// must be in their queues by then. `schedule` is called with each link whose [`Link::next_arrival_ns`] has become
+    /// known, and that time. Returns whether a station sends; if so, the next call is due at [`Self::free_ns`].
     pub fn serve<T: Copy + Default>(
         &mut self,
         now_ns: u64,
@@ -81,7 +81,7 @@ impl Medium {
         while let Some(number) = self.choose(now_ns, links) {
             let station = &mut self.stations[number];
             let link = &mut links[station.link];
-            // Packets on the wire come before those sent now.
+            // Packets on the wire precede those sent now.
             let known = link.next_arrival_ns().is_some();
             let end_ns = link.transmit(now_ns, &self.config);
             if let Some(next_ns) = link.next_arrival_ns().filter(|_| !known) {
@@ -100,7 +100,8 @@ impl Medium {
         false
     }
 
-    /// The rounds before the one in which a station has airtime again, at once: after a packet of hours there are billions.
+    /// Skips the rounds before the one in which a station has airtime again: after a packet that takes hours, there are
+    /// billions of them.
     fn skip_rounds<T: Copy + Default>(&mut self, now_ns: u64, links: &mut [Link<T>]) {
         let waiting = |station: &Station, links: &mut [Link<T>]| links[station.link].is_waiting(now_ns);
         let rounds = |station: &Station| (station.credit_ns <= 0).then(|| -(station.credit_ns / QUANTUM_NS));
@@ -111,7 +112,7 @@ impl Medium {
         }
     }
 
-    /// The station that sends next.
+    /// Selects the station that sends next.
     fn choose<T: Copy + Default>(&mut self, now_ns: u64, links: &mut [Link<T>]) -> Option<usize> {
         if self.config.share == Share::Airtime {
             self.skip_rounds(now_ns, links);

@@ -1,21 +1,22 @@
-//! Middleboxes: devices between the hosts that modify segments. For a survey, and their effect on Multipath TCP, see
-//! C. Raiciu et al., "How Hard Can It Be? Designing and Implementing a Deployable Multipath TCP", NSDI 2012; M. Honda et al., "Is it Still Possible to Extend TCP?", IMC 2011; RFC 8684 §3.7 and §6.
+//! Middleboxes: devices between the hosts that modify segments. For a survey, and their effect on Multipath TCP, see C.
+//! Raiciu et al., "How Hard Can It Be? Designing and Implementing a Deployable Multipath TCP", NSDI 2012; M. Honda et
+//! al., "Is it Still Possible to Extend TCP?", IMC 2011; RFC 8684 §3.7 and §6.
 //!
-//! A box has a place on a path, handles both directions ([`Way`]), and is passed each segment
-//! ([`Middlebox::process`]). Its output, in order, may be nothing, the segment, other segments, and segments in the
-//! opposite direction. Boxes act at once and without a delay, but for [`Coalescing`], which holds a segment for a while:
-//! [`Middlebox::next_timeout_ns`] and [`Middlebox::handle_timeout`]. They know connections by their two ends and by
-//! their SYNs; segments of a connection whose SYN they did not see pass unchanged unless stated otherwise. A box keeps
-//! the state of a connection until a new SYN replaces it.
+//! A middlebox is at one point of a path, handles both directions ([`Way`]), and receives each segment
+//! ([`Middlebox::process`]). Its output may be nothing, the segment, other segments, and segments in the opposite
+//! direction, in order. Middleboxes act at once and add no delay, except for [`Coalescing`], which holds a segment for
+//! a while: [`Middlebox::next_timeout_ns`] and [`Middlebox::handle_timeout`]. They identify connections by their two
+//! ends and their SYNs. Segments of a connection whose SYN they did not see pass unchanged unless stated otherwise. A
+//! middlebox keeps the state of a connection until a new SYN replaces it.
 //!
-//! Links know nothing about boxes, so a scenario without boxes pays nothing for them.
+//! Links do not know about middleboxes, so a scenario without middleboxes pays nothing for them.
 //!
-//! # What a box can do to content
+//! # Changes of payload
 //!
-//! Two operations need more than [`wire::Payload`] has: putting two contents together and altering one. They are
-//! [`Malleable`], for bytes and for spans. A span has no bytes, so an altered one is a span of another place, with the
-//! top bit of its offset set ([`ALTERED`]): its bytes, and so the DSS checksum, are others, and a receiver that looks
-//! at the place of what arrives sees that it is not what was sent.
+//! Two operations are not part of [`wire::Payload`]: joining two payloads and altering one. They are in [`Malleable`],
+//! for bytes and for spans. A span has no bytes, so an altered span is one at another offset, with the top bit of the
+//! offset set ([`ALTERED`]). Its bytes, and so the DSS checksum, differ, and a receiver that checks the offset detects
+//! that the data was changed.
 
 pub mod captive;
 mod chain;
@@ -60,7 +61,7 @@ words! {
     }
 }
 
-/// Content of the largest IPv4 packet beside 20 bytes of its header and 60 of TCP's.
+/// Maximum payload of an IPv4 packet with a header of 20 bytes and a TCP header of 60.
 const MOST_CONTENT: i64 = 65_455;
 
 impl Way {
@@ -78,17 +79,17 @@ impl Way {
     }
 }
 
-/// The two ends of a connection, or subflow, as they are called at a place of the path.
+/// The two ends of a connection or subflow, as seen at one point of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ends {
-    /// The end that segments on their way down go to.
+    /// The destination of segments on their way down.
     pub client: SocketAddr,
-    /// The end that segments on their way up go to.
+    /// The destination of segments on their way up.
     pub server: SocketAddr,
 }
 
 impl Ends {
-    /// Source and destination of a segment that goes this way.
+    /// Source and destination of a segment in the direction `way`.
     #[must_use]
     pub const fn of(&self, way: Way) -> (SocketAddr, SocketAddr) {
         match way {
@@ -122,7 +123,7 @@ impl<P: Malleable> Transit<P> {
 }
 
 algorithm::kinds! {
-    /// Kind and settings of a middlebox.
+    /// Settings of a middlebox.
     #[derive(Copy)]
     pub enum MiddleboxConfig of "middlebox" {
         Strip(Strip) = strip::ABOUT,
@@ -167,7 +168,8 @@ pub enum Middlebox<P> {
 }
 
 impl<P: Malleable> Middlebox<P> {
-    /// A box of these settings. `random` is its own stream, `outside` an address that no other box has, for one that needs them.
+    /// Creates a middlebox with these settings. `random` returns its own random number stream and `outside` an address
+    /// of its own; each is called only if needed.
     pub fn new(
         config: &MiddleboxConfig,
         random: impl FnOnce() -> Xoshiro256PlusPlus,
@@ -191,7 +193,7 @@ impl<P: Malleable> Middlebox<P> {
         }
     }
 
-    /// A segment comes by at `now_ns`; what the box lets out is added to `out`. Time must not fall from call to call.
+    /// Processes a segment at `now_ns`. The output is appended to `out`. Time must not decrease from call to call.
     pub fn process(&mut self, now_ns: u64, transit: Transit<P>, out: &mut Vec<Transit<P>>) {
         match self {
             Self::Strip(strip) => out.push(strip.process(transit)),
@@ -207,7 +209,7 @@ impl<P: Malleable> Middlebox<P> {
         }
     }
 
-    /// When [`Self::handle_timeout`] is to be called next, if no segment comes by before: a box that holds one.
+    /// When [`Self::handle_timeout`] must be called unless a segment arrives before; `None` if no segment is held.
     #[must_use]
     pub fn next_timeout_ns(&self) -> Option<u64> {
         match self {
@@ -216,7 +218,7 @@ impl<P: Malleable> Middlebox<P> {
         }
     }
 
-    /// Lets out what is held no longer than to `now_ns`.
+    /// Releases segments whose holding time ends by `now_ns`.
     pub fn handle_timeout(&mut self, now_ns: u64, out: &mut Vec<Transit<P>>) {
         if let Self::Coalescing(coalescing) = self {
             coalescing.handle_timeout(now_ns, out);

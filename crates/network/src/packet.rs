@@ -1,25 +1,25 @@
-//! The record of a packet in a link's ring: small, so that a link's packets lie together in memory.
+//! A packet in a link's ring. The record is small, so that a link's packets are close together in memory.
 
 pub use wire::Ecn;
 
-/// A packet on its way. What it carries lies with the caller, who finds it again by `tag`.
+/// A packet in flight. The caller keeps its content and identifies it by `tag`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<T> {
     /// When the last bit leaves the sending end of the link, in nanoseconds; set by the link.
     pub departure_ns: u64,
-    /// The caller's own name for the packet.
+    /// The caller's identifier of the packet.
     pub tag: T,
-    /// Size in bytes, all headers counted.
+    /// Size in bytes, including all headers.
     pub size: u16,
-    /// Position on the path; the caller's, links do not look at it.
+    /// Position on the path, for the caller; links do not use it.
     pub hop: u8,
     flags: u8,
 }
 
-// Eight records in three cache lines: growth here costs every hop.
+// Eight records fit three cache lines: a larger record slows down every hop.
 const _: () = assert!(size_of::<Packet<u64>>() == 24 && size_of::<Packet<[u32; 3]>>() == 24);
 
-/// All of a packet but its tag: in a register, where a packet would be passed in memory.
+/// All of a packet except its tag. It fits a register, whereas a packet would be passed in memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Rest {
     pub(crate) size: u16,
@@ -27,12 +27,12 @@ pub(crate) struct Rest {
     flags: u8,
 }
 
-/// Which flow a packet belongs to, for queues that tell flows apart.
+/// The flow of a packet, for queues that distinguish flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
-    /// The flow.
+    /// Identifier of the flow.
     pub number: u64,
-    /// Its source and its destination, for queues that tell hosts apart.
+    /// Source and destination hosts, for queues that distinguish hosts.
     pub hosts: [u32; 2],
 }
 
@@ -53,26 +53,27 @@ impl<T> Packet<T> {
         Self { departure_ns: 0, tag, size, hop, flags: ecn as u8 }
     }
 
-    /// Whether it does not reach the far end of the link that delivers it: lost on the wire, or [`Self::dropped`].
+    /// Whether the packet does not reach the far end of the link that delivers it: lost on the wire, or
+    /// [`Self::dropped`].
     #[must_use]
     pub const fn lost(&self) -> bool {
         self.flags & LOST != 0
     }
 
-    /// Whether the link that delivers it dropped it at the head of its queue ([`crate::QueueConfig::CoDel`]). It is
-    /// [`Self::lost`] too: who only frees what it stands for need not ask.
+    /// Whether the link that delivers it dropped it at the head of its queue ([`crate::QueueConfig::CoDel`]). Such a
+    /// packet is also [`Self::lost`], so a caller that only frees its content need not call this.
     #[must_use]
     pub const fn dropped(&self) -> bool {
         self.flags & DROPPED != 0
     }
 
-    /// Whether it carries congestion experienced.
+    /// Whether it is marked with congestion experienced.
     #[must_use]
     pub const fn ce(&self) -> bool {
         self.flags & ECN_MASK == Ecn::Ce as u8
     }
 
-    /// Its ECN codepoint.
+    /// The ECN codepoint.
     #[must_use]
     pub const fn ecn(&self) -> Ecn {
         Ecn::from_bits(self.flags & ECN_MASK)
@@ -86,7 +87,7 @@ impl<T> Packet<T> {
         Self { departure_ns: 0, tag, size, hop, flags }
     }
 
-    /// As it enters a link.
+    /// The packet as it enters a link.
     #[inline(always)]
     pub(crate) fn departing(self, departure_ns: u64, lost: bool) -> Self {
         let flags = (self.flags & !LOST) | if lost { LOST } else { 0 };

@@ -1,10 +1,10 @@
-//! A hint to the processor that memory will soon be needed, so that it is there when it is. Nothing but time depends on
-//! it; where the processor has no such instruction that Rust knows of, it is nothing.
+//! Prefetching: a hint to the processor that memory will soon be needed. It affects only the speed, and does nothing
+//! where Rust offers no such instruction.
 
-/// Bytes of a line of the cache.
+/// Size of a cache line in bytes.
 pub const LINE_BYTES: usize = 64;
 
-/// Asks for the first `LINES` lines of the cache of `of`, which need not be there for this.
+/// Prefetches the first `LINES` cache lines of `of`, which are not read.
 #[inline(always)]
 pub fn lines<T, const LINES: usize>(of: &T) {
     for line in 0..LINES {
@@ -12,21 +12,21 @@ pub fn lines<T, const LINES: usize>(of: &T) {
     }
 }
 
-/// Asks for the line of the cache that holds this address.
+/// Prefetches the cache line of this address.
 #[inline(always)]
 #[cfg_attr(target_arch = "x86_64", allow(unsafe_code))]
 pub fn at(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch reads and writes nothing that a program could see, and is ignored where there is no memory.
+        // SAFETY: a prefetch has no visible effect on memory and is ignored for invalid addresses.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
 }
 
-/// Asks for all lines of the cache of `len` bytes from `address` on.
+/// Prefetches all cache lines of the `len` bytes from `address` on.
 #[inline(always)]
 pub fn bytes(address: *const u8, len: usize) {
     for offset in (0..len).step_by(LINE_BYTES) {

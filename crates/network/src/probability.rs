@@ -1,24 +1,24 @@
-//! An event of fixed probability, drawn without a float.
+//! An event of fixed probability, drawn without floating-point arithmetic.
 
 use rand_core::RngCore;
 
 /// 2⁵³: a draw is a multiple of 2⁻⁵³ in [0, 1), from the upper 53 bits of a random word.
 const ONE: u64 = 1 << 53;
 
-/// A probability as the number of the 2⁵³ equally likely draws for which the event happens.
+/// A probability, as the number of the 2⁵³ equally likely draws for which the event happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Probability(u64);
 
 impl Probability {
-    /// `p` in [0, 1]. Scaling by a power of two is exact; a draw u is less than p exactly if its integer is less than
-    /// ⌈2⁵³·p⌉.
+    /// `p` in [0, 1]. Scaling by a power of two is exact; a draw u is less than p if and only if its integer is less
+    /// than ⌈2⁵³·p⌉.
     #[inline]
     pub(crate) fn new(p: f64) -> Self {
         debug_assert!((0.0..=1.0).contains(&p), "a probability from 0 to 1, not {p}");
         Self((p * ONE as f64).ceil() as u64)
     }
 
-    /// Whether it happens this time. The certain and the impossible draw nothing.
+    /// Draws whether the event happens. Certain and impossible events draw nothing.
     #[inline]
     pub(crate) fn happens(self, rng: &mut impl RngCore) -> bool {
         if self.0 == 0 {
@@ -34,7 +34,7 @@ mod tests {
     use rand_core::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    /// Always the same word.
+    /// A generator that always returns the same word.
     struct Constant(u64);
 
     impl RngCore for Constant {
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn thresholds_are_exact() {
         assert_eq!(Probability::new(0.5), Probability(ONE / 2));
-        // Of the draws 0, 2⁻⁵³, 2·2⁻⁵³, … two are below 1.5·2⁻⁵³.
+        // Of the draws 0, 2⁻⁵³, 2·2⁻⁵³, …, two are below 1.5·2⁻⁵³.
         assert_eq!(Probability::new(1.5 / ONE as f64), Probability(2));
         assert_eq!(Probability::new(1.0), Probability(ONE));
     }

@@ -10,8 +10,8 @@ pub(crate) struct Propagation {
     /// Arrival time of the packet before the oldest one; 0 if no packet could arrive earlier.
     last_arrival_ns: u64,
     until: u64,
-    /// Later delays, each with the number of the first packet it applies to; one entry for each change while a packet
-    /// is in flight.
+    /// Later delays, each with the number of the first packet it applies to: one entry per change while a packet is in
+    /// flight.
     #[expect(clippy::box_collection, reason = "it is rare, and a link's first lines of the cache are dear")]
     later: Option<Box<VecDeque<(u64, u64)>>>,
 }
@@ -47,8 +47,8 @@ impl Propagation {
         self.last_arrival_ns = at_ns;
     }
 
-    /// Finds whether it is steady, when the oldest packet departs at `departure_ns`, or there is none: one that is still to
-    /// come departs after all arrivals so far.
+    /// Updates whether it is steady. `departure_ns` is the departure time of the oldest packet; `None` if there is
+    /// none, because a later packet departs after all arrivals so far.
     pub(crate) fn settle(&mut self, departure_ns: Option<u64>) {
         if self.until == u64::MAX
             && departure_ns.is_none_or(|departure_ns| self.steady_arrival_ns(departure_ns) >= self.last_arrival_ns)
@@ -122,7 +122,8 @@ mod tests {
         assert!(!wire.is_steady());
         let first = wire.arrival_ns(0, 10);
         wire.arrived(first);
-        // The next, departed at 20, would arrive at 25 and waits for the first until 110; the third arrives by itself.
+        // The next packet departed at 20 and would arrive at 25, but waits for the first until 110; the third is not
+        // delayed.
         assert_eq!(wire.arrival_ns(1, 20), 110);
         wire.settle(Some(20));
         assert!(!wire.is_steady());
@@ -130,7 +131,7 @@ mod tests {
         wire.settle(Some(107));
         assert!(wire.is_steady());
         assert_eq!((wire.arrival_ns(2, 107), wire.steady_arrival_ns(107)), (112, 112));
-        // Where none is left, the next departs after all arrivals.
+        // If no packet is left, the next departs after all arrivals.
         wire.arrived(112);
         wire.settle(None);
         assert!(wire.is_steady());

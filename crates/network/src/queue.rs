@@ -1,5 +1,5 @@
-//! Queue disciplines: one a file, and a table of them. To add one: a file that declares it and its settings, with its numbers in a
-//! test, its line in the table below, its page (docs/add-a-queue.md).
+//! Queue disciplines: one file each, and a table of them. A new one needs a file that declares it and its settings,
+//! tests with values worked by hand, a line in the table below and a page (docs/add-a-queue.md).
 
 mod arrival;
 pub mod cake;
@@ -25,16 +25,17 @@ pub use discipline::{Discipline, Head, Tally, Verdict};
 pub(crate) use drop_tail::DropTail;
 pub use limit::Limit;
 
-/// The table: `module::Name: what runs it`. Boxed, because their state would make every drop-tail link larger. From it come the
-/// settings of all disciplines and the enum of those at work, without a virtual call but for those from outside.
+/// The table of disciplines: `module::Name: implementing type`. Large types are boxed, because their state would
+/// enlarge every drop-tail link. The macro generates the settings of all disciplines and an enum of their states, which
+/// avoids virtual calls except for external ones.
 macro_rules! disciplines {
     ($($module:ident::$name:ident: $built:ty,)*) => {
         algorithm::kinds! {
-            /// A queue discipline with its parameters.
+            /// The settings of a queue discipline.
             pub enum QueueConfig of "queue discipline" {
                 $($name($module::Config) = <$module::$name as Declare>::ABOUT,)*
                 @other {
-                    /// From outside.
+                    /// An external discipline.
                     Custom(Factory<dyn Discipline>),
                 }
             }
@@ -92,14 +93,15 @@ impl QueueConfig {
         Self::DropTail(drop_tail::Config { limit })
     }
 
-    /// One from outside: `make` is called for each direction of a link, and may capture. Messages call it by `name`.
+    /// An external discipline. `make` is called for each direction of a link and may capture. Messages refer to it by
+    /// `name`.
     pub fn custom(name: &str, make: impl Fn(&Origin) -> Box<dyn Discipline> + Send + Sync + 'static) -> Self {
         Self::Custom(Factory::new(name, make))
     }
 }
 
 impl Queue {
-    /// Whether the packet may enter.
+    /// Decides whether the packet may enter.
     #[inline]
     pub(crate) fn enqueue(
         &mut self,
@@ -109,12 +111,12 @@ impl Queue {
         each!(self, queue => queue.enqueue(arrival, random))
     }
 
-    /// What comes next when the transmitter is free; see [`Discipline::dequeue`].
+    /// Selects the next packet when the transmitter is free; see [`Discipline::dequeue`].
     pub(crate) fn dequeue(&mut self, now_ns: u64, head: Head) -> Option<(usize, Verdict)> {
         each!(self, queue => queue.dequeue(now_ns, head))
     }
 
-    /// Catches up with `now_ns` before the transmitter changes.
+    /// Updates the state to `now_ns` before the transmitter changes.
     pub(crate) fn advance(&mut self, now_ns: u64, transmitter: &Transmitter) {
         each!(self, queue => queue.advance(now_ns, transmitter.busy_until_ns()));
     }
@@ -125,7 +127,7 @@ impl Queue {
         if let Self::DropTail(queue) = *self { Some(queue) } else { None }
     }
 
-    /// Whether it decides at the head of the queue too, so that the departure of a waiting packet is not known.
+    /// Whether it also decides at the head of the queue, so that the departure time of a waiting packet is unknown.
     #[inline]
     pub(crate) fn decides_at_head(&self) -> bool {
         each!(self, queue => queue.decides_at_head())
@@ -137,12 +139,12 @@ impl Queue {
         each!(self, queue => queue.tells_flows_apart())
     }
 
-    /// The link died with all that waits.
+    /// The link went down and lost all waiting packets.
     pub(crate) fn clear(&mut self) {
         each!(self, queue => queue.clear());
     }
 
-    /// What it has done so far.
+    /// Packets marked and dropped so far.
     pub(crate) fn tally(&self) -> Tally {
         each!(self, queue => queue.tally())
     }

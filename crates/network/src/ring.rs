@@ -1,13 +1,14 @@
-//! The packets of a link in their order, in one block of memory: it doubles when it is full, and gives half of it back
-//! when it is asked to and needs a quarter at most.
+//! The packets of a link in order, in one block of memory. It doubles when it is full, and halves on request when at
+//! most a quarter is used.
 
 use crate::packet::{Ecn, Packet};
 use crate::prefetch;
 
-/// A ring whose places are numbered from 0 without end: `head` is the oldest packet's number, `tail` the next one's.
+/// A ring with consecutively numbered positions: `head` is the number of the oldest packet, `tail` that of the next
+/// one.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
-    /// A power of two of them, or none before the first packet.
+    /// A power of two of slots, or none before the first packet.
     slots: Box<[Packet<T>]>,
     head: u64,
     tail: u64,
@@ -45,7 +46,7 @@ impl<T: Copy + Default> Ring<T> {
         self.tail += 1;
     }
 
-    /// Takes the oldest packet.
+    /// Removes and returns the oldest packet.
     #[inline]
     pub(crate) fn pop(&mut self) -> Packet<T> {
         let packet = *self.at(self.head);
@@ -53,7 +54,7 @@ impl<T: Copy + Default> Ring<T> {
         packet
     }
 
-    /// Forgets the packets from number `tail` on.
+    /// Drops the packets from number `tail` on.
     pub(crate) fn truncate(&mut self, tail: u64) {
         debug_assert!(self.head <= tail && tail <= self.tail);
         self.tail = tail;
@@ -65,7 +66,7 @@ impl<T: Copy + Default> Ring<T> {
         if self.is_empty() { None } else { self.slots.get(self.slot(self.head)) }
     }
 
-    /// The packet that is `behind` places behind the oldest.
+    /// The packet `behind` positions after the oldest.
     #[inline]
     pub(crate) fn behind_first(&self, behind: u64) -> Option<&Packet<T>> {
         let number = self.head + behind;
@@ -85,14 +86,14 @@ impl<T: Copy + Default> Ring<T> {
         &mut self.slots[slot]
     }
 
-    /// Two packets change places.
+    /// Swaps two packets.
     pub(crate) fn swap(&mut self, one: u64, other: u64) {
         debug_assert!(self.head <= one.min(other) && one.max(other) < self.tail);
         let (one, other) = (self.slot(one), self.slot(other));
         self.slots.swap(one, other);
     }
 
-    /// Asks the processor for the memory of place `number`, whether there is a packet or not.
+    /// Prefetches the memory of position `number`, whether or not there is a packet.
     #[inline]
     pub(crate) fn prefetch(&self, number: u64) {
         if let Some(slot) = self.slots.get(self.slot(number)) {
@@ -102,11 +103,11 @@ impl<T: Copy + Default> Ring<T> {
 
     #[inline]
     fn slot(&self, number: u64) -> usize {
-        // Wraps to all ones for no slots at all, where the indexing that follows panics.
+        // Without slots this wraps to all ones, and the indexing that follows panics.
         number as usize & self.slots.len().wrapping_sub(1)
     }
 
-    /// Halves the slots if a quarter of them would do.
+    /// Halves the slots if a quarter of them is enough.
     pub(crate) fn release(&mut self) {
         if self.slots.len() > FIRST_SLOTS && self.tail - self.head < self.slots.len() as u64 / 4 {
             self.resize(self.slots.len() / 2);
@@ -117,7 +118,7 @@ impl<T: Copy + Default> Ring<T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        // A packet that is to be put in later is not passed here: it would have to stand in memory for it.
+        // The packet to be inserted is not passed to this function, because it would then have to be in memory.
         self.resize((self.slots.len() * 2).max(FIRST_SLOTS));
     }
 

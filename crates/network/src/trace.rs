@@ -1,37 +1,37 @@
-//! A record of what a link could carry, in the format of Mahimahi, in place of a constant rate.
+//! The capacity of a link as a trace in Mahimahi's format, in place of a constant rate.
 //!
 //! R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015; the format is that of its
-//! `mm-link` (and before it of the `cellsim` of Winstein et al., "Stochastic Forecasts Achieve High Throughput and Low
-//! Delay over Cellular Networks", NSDI 2013). One whole number a line, not falling: each is a time in milliseconds at
-//! which the link can send once. A time that stands on several lines is as many opportunities. The trace begins at time
-//! 0 of the link, and repeats with its last time as period.
+//! `mm-link` (and before it of `cellsim` in Winstein et al., "Stochastic Forecasts Achieve High Throughput and Low
+//! Delay over Cellular Networks", NSDI 2013). Each line is a non-negative integer, in non-decreasing order: a time in
+//! milliseconds at which the link can send once. A time on several lines stands for as many opportunities. The trace
+//! begins at the link's time 0 and repeats with its last time as the period.
 //!
-//! As there, exactly:
+//! Exactly as in Mahimahi:
 //!
-//! - An opportunity sends up to 1,504 bytes ([`Trace::OPPORTUNITY_BYTES`]), and a packet takes its size and 4 bytes
-//!   more ([`Trace::FRAME_BYTES`]), for Mahimahi counts the header that a TUN device puts before it: one packet of
-//!   1,500 bytes an opportunity, or several small ones.
-//! - A packet that an opportunity does not finish is finished by the following ones, and departs with the last. (One of
-//!   more than 1,500 bytes, which Mahimahi refuses, takes several.)
-//! - What is left of an opportunity goes to the next packet if that one is in the queue by then. Else it is lost:
-//!   nothing is saved up. A packet that arrives at the very moment of an opportunity is too late for it.
+//! - An opportunity sends up to 1,504 bytes ([`Trace::OPPORTUNITY_BYTES`]), and a packet takes 4 bytes more than its
+//!   size ([`Trace::FRAME_BYTES`]), because Mahimahi counts the header that a TUN device adds: one packet of 1,500
+//!   bytes per opportunity, or several small ones.
+//! - A packet that an opportunity does not complete continues with the following ones and departs with the last. (One
+//!   of more than 1,500 bytes, which Mahimahi rejects, takes several.)
+//! - The rest of an opportunity goes to the next packet if that packet is in the queue by then. Otherwise it is lost:
+//!   nothing is saved up. A packet that arrives exactly at the time of an opportunity is too late for it.
 
 use std::fmt;
 
-/// Nanoseconds in the unit of the format.
+/// Nanoseconds per unit of the format.
 const NS_PER_MS: u64 = 1_000_000;
 
-/// The opportunities of a link to send, which repeat.
+/// The sending opportunities of a link, which repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// In nanoseconds from the beginning of a period, not falling; the last is the period.
+    /// Times in nanoseconds from the beginning of a period, non-decreasing; the last is the period.
     times_ns: Box<[u64]>,
 }
 
-/// A line of a trace, or a whole trace, that does not do.
+/// An error in a line of a trace, or in the whole trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
-    /// Number of the line, from 1; where the whole trace is meant, of the last one.
+    /// Number of the line, from 1; for the whole trace, that of the last line.
     pub line: usize,
     /// The value found.
     pub found: String,
@@ -48,15 +48,15 @@ impl fmt::Display for TraceError {
 impl std::error::Error for TraceError {}
 
 impl Trace {
-    /// What one opportunity sends, in bytes.
+    /// Bytes that one opportunity sends.
     pub const OPPORTUNITY_BYTES: u32 = 1_504;
-    /// What each packet takes besides its size, in bytes.
+    /// Bytes that each packet takes in addition to its size.
     pub const FRAME_BYTES: u32 = 4;
 
     /// Reads the text of a trace file.
     ///
     /// # Errors
-    /// The first line that is no time or less than the one before it; a trace without a line or of length 0.
+    /// The first line that is not a time or is less than its predecessor; a trace that is empty or has length 0.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let mut times_ns = Vec::new();
         let error = |line, found, expected| TraceError { line, found, expected };
@@ -82,19 +82,19 @@ impl Trace {
         }
     }
 
-    /// After how long it repeats, in nanoseconds.
+    /// The period in nanoseconds.
     #[must_use]
     pub fn period_ns(&self) -> u64 {
         self.times_ns[self.times_ns.len() - 1]
     }
 
-    /// Opportunities in a period.
+    /// Number of opportunities per period.
     #[must_use]
     pub fn opportunities(&self) -> usize {
         self.times_ns.len()
     }
 
-    /// What it carries of packets of 1,500 bytes, in bits per second: the mean over a period, rounded down, at least 1.
+    /// Mean rate for packets of 1,500 bytes over a period, in bits per second, rounded down, at least 1.
     #[must_use]
     pub fn mean_rate_bps(&self) -> u64 {
         let bits = self.times_ns.len() as u128 * 8 * u128::from(Self::OPPORTUNITY_BYTES - Self::FRAME_BYTES);
@@ -102,7 +102,7 @@ impl Trace {
         u64::try_from(rate_bps).unwrap_or(u64::MAX).max(1)
     }
 
-    /// How many opportunities there were after time 0, of which none is any use, and up to and at `time_ns`.
+    /// Number of opportunities after time 0 up to and including `time_ns`. Those at time 0 cannot be used.
     #[must_use]
     pub fn opportunities_until(&self, time_ns: u64) -> u128 {
         let (periods, into_ns) = (time_ns / self.period_ns(), time_ns % self.period_ns());
@@ -115,7 +115,7 @@ impl Trace {
     }
 }
 
-/// A line as an error shows it: quoted, and cut where it is long.
+/// A line as shown in an error: quoted, and truncated if long.
 fn shown(word: &str) -> String {
     let mut start: String = word.chars().take(40).collect();
     if start.len() < word.len() {
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn opportunities_are_counted_over_periods() {
-        // At 3, 3, 10 ms, and at the beginning of the next period once more.
+        // At 3, 3 and 10 ms, and again at the beginning of the next period.
         let trace = Trace::parse("0\n3\n3\n10\n").unwrap();
         for (time_us, count) in [(0, 0), (2_999, 0), (3_000, 2), (9_999, 2), (10_000, 4), (12_999, 4), (13_000, 6)] {
             assert_eq!(trace.opportunities_until(time_us * 1_000), count, "{time_us} us");

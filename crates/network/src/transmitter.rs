@@ -1,8 +1,8 @@
 //! The sending end of a link: computes when the last bit of each packet leaves.
 //!
-//! Work is counted in units of 10⁻⁹ bit, so that `rate_bps` units are done in a nanosecond and every quantity is an
-//! integer: a packet of `size` bytes is `size`·8·10⁹ units. The time that a whole busy period takes is rounded down
-//! once, not once a packet: the remainder of each division goes to the next packet.
+//! Work is counted in units of 10⁻⁹ bit, so that `rate_bps` units are sent per nanosecond and every quantity is an
+//! integer: a packet of `size` bytes is `size`·8·10⁹ units. The duration of a whole busy period is rounded down once,
+//! not once per packet: the remainder of each division is carried to the next packet.
 
 mod bucket;
 mod opportunities;
@@ -34,15 +34,15 @@ enum Unsteady {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Transmitter {
-    /// When the last packet accepted so far departs, rounded down.
+    /// Departure time of the last packet accepted so far, rounded down.
     busy_until_ns: u64,
-    /// Work left at that time: less than one nanosecond's worth, `< rate_bps`.
+    /// Work left at that time, less than one nanosecond's: `< rate_bps`.
     remainder: u64,
     /// Time to send one byte if that is a whole number of nanoseconds, as at most common rates; else 0.
     ns_per_byte: u64,
-    /// With a trace, the mean rate.
+    /// The rate; with a trace, the mean rate.
     rate_bps: u64,
-    /// Cached time to send a packet of `size` bytes, and the remainder: the next packet usually has the same size.
+    /// Cached time to send a packet of `size` bytes, and the remainder. The next packet usually has the same size.
     service_ns: u64,
     fraction: u64,
     unsteady: Option<Box<Unsteady>>,
@@ -50,7 +50,7 @@ pub(crate) struct Transmitter {
 }
 
 impl Transmitter {
-    /// The part that every packet touches if a byte takes a whole number of nanoseconds.
+    /// Size of the part that every packet uses if a byte takes a whole number of nanoseconds.
     pub(crate) const HOT_BYTES: usize = std::mem::offset_of!(Transmitter, rate_bps);
 
     pub(crate) const fn new(rate_bps: u64) -> Self {
@@ -73,13 +73,13 @@ impl Transmitter {
         self.unsteady.is_none()
     }
 
-    /// Whether the rate is fixed.
+    /// Whether the rate cannot be changed because there is a trace.
     pub(crate) fn has_fixed_rate(&self) -> bool {
         matches!(self.unsteady.as_deref(), Some(Unsteady::Trace(_)))
     }
 
-    /// A bucket takes another rate at `now_ns`; packets of `taken_bytes` that have not departed are to be sent anew. Answers
-    /// whether it is one.
+    /// Changes the rate of a token bucket at `now_ns`. Packets of `taken_bytes` in total that have not departed must be
+    /// sent again. Returns whether there is a bucket.
     pub(crate) fn change_bucket(&mut self, now_ns: u64, rate_bps: u64, taken_bytes: u64) -> bool {
         let Some(Unsteady::Bucket(bucket)) = self.unsteady.as_deref_mut() else { return false };
         bucket.change_rate(now_ns, rate_bps, taken_bytes);
@@ -119,7 +119,7 @@ impl Transmitter {
     /// Like [`Self::send`], for a transmitter without a trace.
     #[inline]
     pub(crate) fn send_at_rate(&mut self, now_ns: u64, size: u16) -> u64 {
-        // At now = busy_until the last packet's remainder is still to be sent: the busy period goes on.
+        // At now = busy_until the last packet's remainder is still to be sent: the busy period continues.
         if now_ns > self.busy_until_ns {
             self.busy_until_ns = now_ns;
             self.remainder = 0;
@@ -132,7 +132,7 @@ impl Transmitter {
         self.busy_until_ns
     }
 
-    /// Time to send a packet if a byte does not take a whole number of nanoseconds; the rest goes to the remainder.
+    /// Time to send a packet if a byte does not take a whole number of nanoseconds. The fraction goes to the remainder.
     #[inline(never)]
     fn divide(&mut self, size: u16) -> u64 {
         if size != self.size {
@@ -166,10 +166,10 @@ impl Transmitter {
         (self.size, self.service_ns, self.fraction) = (0, 0, 0);
     }
 
-    /// Takes a new rate at `now_ns` with one packet in service and `behind` bytes waiting behind it. What that packet
-    /// has sent so far stays sent; the rest of its work, exact to the unit, goes at the new rate. Tells when it
-    /// departs now; the packets behind it are to be handed to `send` again. (Where its predecessor departed at this
-    /// very nanosecond, the remainder of that work is before it, as it would have been at the old rate.)
+    /// Changes the rate at `now_ns`, with one packet in service and `behind` bytes waiting behind it. What that packet
+    /// has sent so far stays sent; the rest of its work, exact to the unit, is sent at the new rate. Returns its new
+    /// departure time. The packets behind it must be passed to `send` again. (If its predecessor departed at this very
+    /// nanosecond, the remainder of that work precedes it, as it would have at the old rate.)
     pub(crate) fn change_rate(&mut self, now_ns: u64, rate_bps: u64, behind: u64) -> u64 {
         debug_assert!(self.is_steady(), "a trace has no rate to change, and a bucket has tokens");
         let left_ns = self.busy_until_ns.saturating_sub(now_ns);
@@ -182,13 +182,13 @@ impl Transmitter {
         self.busy_until_ns
     }
 
-    /// How many packets of `size` bytes could have been sent in `time_ns`, rounded down, and the time they take,
-    /// rounded down. With a trace, at its mean rate.
+    /// How many packets of `size` bytes could have been sent in `time_ns`, and the time they take, both rounded down.
+    /// With a trace, at its mean rate.
     pub(crate) fn could_send(&self, time_ns: u64, size: u16) -> (u64, u64) {
         let work = u128::from(size.max(1)) * u128::from(WORK_PER_BYTE);
         let rate = u128::from(self.rate_bps);
         let packets = u128::from(time_ns) * rate / work;
-        // The second is at most time_ns.
+        // The time is at most `time_ns`.
         (u64::try_from(packets).unwrap_or(u64::MAX), (packets * work / rate) as u64)
     }
 }

@@ -19,7 +19,7 @@ fn share(losses: &[bool]) -> f64 {
     losses.iter().filter(|&&lost| lost).count() as f64 / losses.len() as f64
 }
 
-/// Lengths of the runs of losses.
+/// Lengths of the bursts of losses.
 fn bursts(losses: &[bool]) -> Vec<f64> {
     losses.split(|&lost| !lost).filter(|run| !run.is_empty()).map(|run| run.len() as f64).collect()
 }
@@ -35,7 +35,7 @@ fn bernoulli_loses_its_share_within_five_deviations() {
 
 #[test]
 fn bernoulli_has_no_memory() {
-    // The share of losses right after a loss is p as well.
+    // The loss rate right after a loss is p as well.
     let p = 0.2;
     let losses = losses(LossConfig::Bernoulli(Bernoulli { probability: p }), 1);
     let after: Vec<bool> = losses.windows(2).filter(|pair| pair[0]).map(|pair| pair[1]).collect();
@@ -71,14 +71,15 @@ fn gilbert_elliott_loses_its_stationary_share() {
 
 #[test]
 fn gilbert_elliott_bursts_last_as_long_as_the_bad_state() {
-    // Nothing lost in good, everything in bad: bursts are geometric, mean 1/b, variance (1 − b)/b².
+    // No loss in the good state, certain loss in the bad one: burst lengths are geometric, with mean 1/b and variance
+    // (1 − b)/b².
     for (seed, (a, b)) in [(0.01_f64, 0.25_f64), (0.02, 0.1), (0.1, 0.8)].into_iter().enumerate() {
         let bursts = bursts(&losses(gilbert_elliott(a, b, 0.0, 1.0), seed as u64));
         let count = bursts.len() as f64;
         let mean = bursts.iter().sum::<f64>() / count;
         let deviation = ((1.0 - b) / (b * b) / count).sqrt();
         assert!((mean - 1.0 / b).abs() < 5.0 * deviation, "mean {mean}, expected {}", 1.0 / b);
-        // Bursts begin as often as the chain goes to bad: a·b/(a + b) a packet.
+        // Bursts begin as often as the chain enters the bad state: a·b/(a + b) per packet.
         let starts = PACKETS as f64 * a * b / (a + b);
         assert!((count - starts).abs() < 5.0 * starts.sqrt(), "{count} bursts, expected {starts}");
     }
@@ -86,7 +87,7 @@ fn gilbert_elliott_bursts_last_as_long_as_the_bad_state() {
 
 #[test]
 fn gilbert_elliott_bursts_are_shorter_when_the_bad_state_lets_packets_pass() {
-    // A burst goes on when the state stays bad and the packet is lost: geometric, mean 1/(1 − (1 − b)·h).
+    // A burst continues if the state stays bad and the packet is lost: geometric, with mean 1/(1 − (1 − b)·h).
     let (a, b, h) = (0.02_f64, 0.2_f64, 0.6_f64);
     let bursts = bursts(&losses(gilbert_elliott(a, b, 0.0, h), 11));
     let stop = 1.0 - (1.0 - b) * h;
@@ -97,7 +98,7 @@ fn gilbert_elliott_bursts_are_shorter_when_the_bad_state_lets_packets_pass() {
 
 #[test]
 fn the_transition_comes_before_the_loss() {
-    // Good to bad for certain: the first packet is already in the bad state.
+    // The transition to the bad state is certain: the first packet is already in it.
     let config = gilbert_elliott(1.0, 1.0, 0.0, 1.0);
     assert_eq!(losses(config, 0)[..6], [true, false, true, false, true, false]);
 }
@@ -121,9 +122,9 @@ fn only_what_is_uncertain_is_drawn() {
     assert_eq!(draws(LossConfig::Bernoulli(Bernoulli { probability: 0.0 }), 10), Some(0));
     assert_eq!(draws(LossConfig::Bernoulli(Bernoulli { probability: 1.0 }), 10), Some(0));
     assert_eq!(draws(LossConfig::Bernoulli(Bernoulli { probability: 0.5 }), 10), Some(10));
-    // Never leaves good: the loss only.
+    // The good state is never left: only the loss is drawn.
     assert_eq!(draws(gilbert_elliott(0.0, 0.5, 0.5, 0.5), 10), Some(10));
-    // The classic two-state model: the transition only.
+    // The classic two-state model: only the transition is drawn.
     assert_eq!(draws(gilbert_elliott(0.5, 0.5, 0.0, 1.0), 10), Some(10));
     assert_eq!(draws(gilbert_elliott(0.5, 0.5, 0.1, 0.9), 10), Some(20));
 }

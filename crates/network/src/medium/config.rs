@@ -4,17 +4,17 @@ use algorithm::declare::{MICROSECOND, MILLISECOND, SECOND, packets, time, word};
 use algorithm::{About, ConfigError, Declared, declared, words};
 
 words! {
-    /// Between whom a medium is shared equally.
+    /// What a medium divides equally.
     pub enum Share {
         /// Stations send equally many aggregates.
         Frames = "frames",
-        /// Stations send equally long.
+        /// Stations get equal airtime.
         Airtime = "airtime",
     }
 }
 
 declared! {
-    /// A medium with its parameters.
+    /// Parameters of a medium.
     pub struct MediumConfig {
         /// what is divided equally among the directions with waiting packets: `"frames"` (turns) or `"airtime"`
         share: Share = word("share", "frames", Share::WORDS),
@@ -28,7 +28,7 @@ declared! {
 }
 
 impl MediumConfig {
-    /// What a medium says of itself.
+    /// The declaration of a medium.
     pub const ABOUT: About =
         About::new("medium", "links of which one sends at a time", "Heusse 2003; Høiland-Jørgensen 2017")
             .parameters(Self::PARAMETERS);

@@ -13,7 +13,7 @@ const DROP_TAIL: QueueConfig = QueueConfig::DropTail(drop_tail::Config { limit: 
 const ONE_EACH: MediumConfig =
     MediumConfig { share: Share::Frames, overhead_ns: 0, aggregate_packets: 1, longest_ns: 1_000 * MS };
 
-/// Links on a medium, and what came out of them.
+/// Links on a medium, and the packets they delivered.
 struct Air {
     medium: Medium,
     links: Vec<Link<u64>>,
@@ -35,7 +35,7 @@ impl Air {
         self.medium.serve(now_ns, &mut self.links, |_, _| {});
     }
 
-    /// Everything up to `now_ns`.
+    /// Processes all events up to `now_ns`.
     fn advance(&mut self, now_ns: u64) {
         loop {
             let arrivals =
@@ -88,8 +88,8 @@ impl Air {
     }
 }
 
-/// By hand: 1,500 bytes take 1 ms at 12 Mbit/s and 2 ms at 6. Overhead 0.5 ms, one packet each: 0.5 + 1 = 1.5, then
-/// 1.5 + 0.5 + 2 = 4, then the first station's second, 4 + 0.5 + 1 = 5.5.
+/// By hand: 1,500 bytes take 1 ms at 12 Mbit/s and 2 ms at 6. The overhead is 0.5 ms with one packet per aggregate: 0.5
+/// + 1 = 1.5 ms, then 1.5 + 0.5 + 2 = 4 ms, then the first station's second packet, 4 + 0.5 + 1 = 5.5 ms.
 #[test]
 fn two_stations_take_turns() {
     let mut air = Air::new(MediumConfig { overhead_ns: MS / 2, ..ONE_EACH }, &[12_000_000, 6_000_000], DROP_TAIL);
@@ -101,8 +101,8 @@ fn two_stations_take_turns() {
     assert_eq!((air.medium.airtime_ns(0), air.medium.airtime_ns(1)), (3 * MS, 5 * MS / 2));
 }
 
-/// Three packets wait, two fit an aggregate: 0.5 + 1 + 1, then the other station, then the third. With `longest` of 1 ms the
-/// second would begin 1 ms after the first: it is not in the aggregate.
+/// Three packets wait, and two fit an aggregate: 0.5 + 1 + 1 ms, then the other station, then the third packet. With
+/// `longest` of 1 ms, the second packet would begin 1 ms after the first, so that it is not in the aggregate.
 #[test]
 fn an_aggregate_pays_its_overhead_once() {
     for (longest_ns, expected) in [
@@ -111,7 +111,7 @@ fn an_aggregate_pays_its_overhead_once() {
     ] {
         let config = MediumConfig { overhead_ns: MS / 2, aggregate_packets: 2, longest_ns, ..ONE_EACH };
         let mut air = Air::new(config, &[12_000_000, 12_000_000], DROP_TAIL);
-        // The medium is busy with a packet of the other while these come.
+        // The medium is busy with a packet of the other station while these arrive.
         air.medium.free_ns = 1;
         for (link, tag) in [(0, 1), (0, 2), (0, 3), (1, 4)] {
             let _ = air.links[link].enqueue(0, Packet::new(tag, 1_500, 0, Ecn::NotEct));
@@ -122,8 +122,8 @@ fn an_aggregate_pays_its_overhead_once() {
     }
 }
 
-/// 54 and 1 Mbit/s, one packet each: equal frames, and both get 1/(L/54 + L/1) packets a second, so that the fast one gets
-/// 0.98 Mbit/s (the anomaly). By airtime each has half of the time: 27 and 0.5 Mbit/s.
+/// 54 and 1 Mbit/s, one packet per aggregate. With equal frames, both send 1/(L/54 + L/1) packets per second, so that
+/// the fast station gets 0.98 Mbit/s (the anomaly). With equal airtime, each has half of the time: 27 and 0.5 Mbit/s.
 #[test]
 fn equal_frames_or_equal_airtime() {
     let rates = [54_000_000, 1_000_000];
@@ -187,8 +187,8 @@ fn any_queue() -> impl Strategy<Value = QueueConfig> {
 }
 
 proptest! {
-    /// Whatever comes: no packet is lost from sight, a flow's packets keep their order, airtime is at most the time, and the
-    /// air carries one packet at a time.
+    /// For any traffic: every packet is accounted for, each flow stays in order, the airtime is at most the time, and
+    /// the medium carries one packet at a time.
     #[test]
     fn one_sends_at_a_time(
         airtime in any::<bool>(),
@@ -231,11 +231,11 @@ proptest! {
 }
 
 proptest! {
-    /// Whole rounds for those with packets alone, and all but the last: what is left is a matter of one.
+    /// Only stations with packets count, and all whole rounds but the last are skipped: what remains takes one round.
     #[test]
     fn rounds_without_airtime_are_skipped(credits in prop::collection::vec((any::<bool>(), any::<i64>()), 1..6)) {
         let mut air = Air::new(MediumConfig { share: Share::Airtime, ..ONE_EACH }, &vec![1_000_000; credits.len()], DROP_TAIL);
-        air.medium.free_ns = u64::MAX; // nothing is sent
+        air.medium.free_ns = u64::MAX; // the medium sends nothing
         for (link, &(waits, credit_ns)) in credits.iter().enumerate() {
             air.medium.stations[link].credit_ns = credit_ns;
             if waits {

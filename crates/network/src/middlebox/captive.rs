@@ -1,5 +1,5 @@
-//! A captive path: it lets connections be made and swallows what they carry, as a hotspot before the login does. Hosts
-//! see a path that stands and does not answer.
+//! A captive path: it lets connections be established but drops their payload, like a hotspot before the login. To
+//! hosts, the path looks established but unresponsive.
 
 use algorithm::declare::{HOUR, time};
 use algorithm::{About, Declared, Order, declared};
@@ -9,7 +9,7 @@ use super::Transit;
 const LATEST_NS: u64 = 30 * 24 * HOUR;
 
 declared! {
-    /// Swallows all content from a time on until another.
+    /// Drops all payload from one time to another.
     pub struct Captive {
         /// since when
         from_ns: u64 = time("from", 0, [0, LATEST_NS]),
@@ -18,7 +18,7 @@ declared! {
     }
 }
 
-/// What the box says of itself.
+/// The declaration of the middlebox.
 pub(super) const ABOUT: About = About::new(
     "captive",
     "lets connections be established but drops all payload, like a hotspot before the login",

@@ -49,7 +49,7 @@ impl<P: Malleable> Chain<P> {
         }
     }
 
-    /// Hands each segment to the box it is before (`None`: it is out on the client's side) until all are out.
+    /// Passes each segment to the next middlebox until all have left the chain (`None`: on the client's side).
     fn run(&mut self, now_ns: u64, mut waiting: VecDeque<(Option<usize>, Transit<P>)>, out: &mut Vec<Transit<P>>) {
         let mut passed = Vec::new();
         while let Some((at, transit)) = waiting.pop_front() {
@@ -63,7 +63,7 @@ impl<P: Malleable> Chain<P> {
     }
 }
 
-/// The box after number `at` in this direction.
+/// The index of the next middlebox after `at` in this direction.
 const fn next(at: usize, way: Way) -> Option<usize> {
     match way {
         Way::Up => Some(at + 1),
@@ -92,8 +92,8 @@ mod tests {
         }
     }
 
-    /// The NAT is nearer to the client, so the proxy behind it knows the outside address, and what it answers comes
-    /// back through the NAT.
+    /// The NAT is nearer to the client, so the proxy after it sees the outside address, and the proxy's answers return
+    /// through the NAT.
     #[test]
     fn what_a_box_sends_back_passes_those_before_it() {
         let proxy = Middlebox::ProactiveAcks(ProactiveAcks::new());
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn ways_and_timeouts_meet_the_boxes_in_their_order() {
-        // Up: held first, then cut. Down: passes the cut before it is held.
+        // Up: held first, then split. Down: split before it is held.
         let coalescing = Middlebox::Coalescing(Coalescing::new(100, 10));
         let mut chain = Chain::new(vec![coalescing, Middlebox::Splitting(Splitting::new(4))]);
         assert!(run(&mut chain, 0, data(Way::Up, 1, b"abc")).is_empty());

@@ -1,6 +1,6 @@
-//! A box that merges two adjacent segments and keeps the options of the first, as traffic normalisers and
-//! careless offload engines do (Honda 2011; Raiciu 2012). The second one's DSS is lost: its bytes arrive
-//! without a mapping, unless the first one's covers them, and must be retransmitted at the connection level.
+//! A middlebox that merges two adjacent segments and keeps the options of the first, as traffic normalisers and
+//! careless offload engines do (Honda 2011; Raiciu 2012). The second segment's DSS is lost: unless the first one's
+//! mapping covers its bytes, they arrive without a mapping and must be retransmitted at the connection level.
 //!
 //! The first segment is held until the next one of the same connection and direction arrives, or until a timeout.
 
@@ -13,7 +13,7 @@ use wire::{Flags, Segment};
 use super::{Ends, Malleable, Transit, Way};
 
 declared! {
-    /// Settings of the box.
+    /// Settings of the middlebox.
     pub struct Config {
         /// how long the first is held back
         hold_ns: u64 = time("hold", MILLISECOND, [1, SECOND]),
@@ -22,12 +22,12 @@ declared! {
     }
 }
 
-/// What the box says of itself.
+/// The declaration of the middlebox.
 pub(super) const ABOUT: About =
     About::new("coalescing", "merges two adjacent segments, keeping the options of the first", "Raiciu 2012")
         .parameters(Config::PARAMETERS);
 
-/// Merges pairs of segments with payload. The result has the second one's acknowledgment, window, PSH and FIN.
+/// Merges pairs of segments with payload. The result has the acknowledgment, window, PSH and FIN of the second.
 #[derive(Clone, Debug)]
 pub struct Coalescing<P> {
     hold_ns: u64,
@@ -37,7 +37,7 @@ pub struct Coalescing<P> {
 }
 
 impl<P: Malleable> Coalescing<P> {
-    /// Creates a box that holds a segment for `hold_ns` and merges up to `max_bytes` bytes of payload.
+    /// Creates a middlebox that holds a segment for `hold_ns` and merges up to `max_bytes` bytes of payload.
     #[must_use]
     pub const fn new(hold_ns: u64, max_bytes: u16) -> Self {
         Self { hold_ns, max_bytes: max_bytes as usize, held: BTreeMap::new() }
@@ -51,7 +51,7 @@ impl<P: Malleable> Coalescing<P> {
                 out.push(Transit { way, ends, segment: joined });
                 return;
             }
-            // It must not be overtaken.
+            // The held segment must not be overtaken.
             out.push(Transit { way, ends, segment: first });
         }
         if joinable && !segment.flags.fin() {

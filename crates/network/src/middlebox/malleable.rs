@@ -1,17 +1,17 @@
-//! Content that a box can put together and alter.
+//! Payload that a middlebox can join and alter.
 
 use wire::{Payload, Span};
 
-/// Set in the offset of a [`Span`] whose bytes were altered: no stream is as long as that.
+/// Set in the offset of a [`Span`] whose bytes were altered. No stream is long enough to reach this offset.
 pub const ALTERED: u64 = 1 << 63;
 
-/// Content that a box can do more with than cut.
+/// Payload that can be joined and altered in addition to being split.
 pub trait Malleable: Payload {
-    /// This content and the `next` in one; `None` where there is no such content: two spans that are not neighbours.
+    /// Joins this payload and `next`; `None` if that is impossible, for two spans that are not adjacent.
     fn join(&self, next: &Self) -> Option<Self>;
 
-    /// The content with 1 + `growth` other bytes in place of the byte at `at`; `growth` is at least −1, and then the
-    /// byte is gone. A span cannot be altered in part: all of it is, and longer or shorter.
+    /// Replaces the byte at `at` by 1 + `growth` other bytes; `growth` is at least −1, which removes the byte. A span
+    /// cannot be altered in part: the whole span is altered, and becomes longer or shorter.
     #[must_use]
     fn alter(&self, at: usize, growth: i32) -> Self;
 }

@@ -1,9 +1,10 @@
-//! Network address and port translation: clients inside share one address outside (RFC 3022; RFC 5382 for TCP). That is
-//! why the hosts of Multipath TCP name addresses by ids (RFC 8684 §3.4); the addresses in its options are not touched.
+//! Network address and port translation: clients inside share one outside address (RFC 3022; RFC 5382 for TCP). This is
+//! why Multipath TCP hosts identify addresses by address identifiers (RFC 8684 §3.4). Addresses in MPTCP options are
+//! not translated.
 //!
-//! Each client's address and port has one port outside whatever the server (RFC 5382, REQ-1). Segments from a server
-//! pass inwards only if the client has called that server's address and port from there (the strictest filter, and
-//! Linux's), so that no server can open a subflow inwards. Ports are given in order, each once.
+//! Each inside address and port has one outside port, regardless of the server (RFC 5382, REQ-1). Segments from a
+//! server pass only if the client has contacted that server's address and port from there (the strictest filter, and
+//! Linux's), so that no server can open a subflow to a client. Ports are assigned in order, each once.
 
 use algorithm::{About, Declared, declared};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,11 +13,11 @@ use std::net::{IpAddr, SocketAddr};
 use super::{Transit, Way};
 
 declared! {
-    /// Settings of the box.
+    /// Settings of the middlebox.
     pub struct Config {}
 }
 
-/// What the box says of itself.
+/// The declaration of the middlebox.
 pub(super) const ABOUT: About = About::new(
     "nat",
     "translates clients' addresses and ports; only the host that was contacted can reply",
@@ -28,12 +29,12 @@ pub(super) const ABOUT: About = About::new(
 #[derive(Clone, Debug)]
 pub struct Nat {
     outside: IpAddr,
-    /// The next port to assign; `None` when all are in use.
+    /// The next port to assign; `None` if all are in use.
     next_port: Option<u16>,
     /// Inside address and port by outside port, and the reverse mapping.
     inside: BTreeMap<u16, SocketAddr>,
     ports: BTreeMap<SocketAddr, u16>,
-    /// Pairs of outside port and server that the client has called.
+    /// Pairs of outside port and server that clients have contacted.
     called: BTreeSet<(u16, SocketAddr)>,
     dropped: u64,
 }
@@ -52,7 +53,7 @@ impl Nat {
         }
     }
 
-    /// Segments dropped: inbound without a mapping, or outbound without a free port.
+    /// Number of segments dropped: inbound without a mapping, or outbound without a free port.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.dropped
@@ -115,7 +116,7 @@ mod tests {
         let mut answer = data(Way::Down, 7, b"x");
         (answer.ends.client, answer.segment.dst_port) = (up.ends.client, 5_000);
         assert_eq!(nat.process(answer.clone()), Some(data(Way::Down, 7, b"x")));
-        // The same client to another server: the same port, and now that server may answer.
+        // The same client contacts another server: the same outside port, and that server may now answer.
         let other: SocketAddr = "198.51.100.9:443".parse().unwrap();
         answer.ends.server = other;
         assert_eq!(nat.process(answer.clone()), None);

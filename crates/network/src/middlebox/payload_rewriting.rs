@@ -1,7 +1,7 @@
-//! A box that changes content, as the application-level gateway of FTP in a NAT does when it puts another address into
-//! a PORT command (Raiciu 2012; RFC 8684 §3.7). The new content may be longer or shorter; the box then corrects all
-//! sequence and acknowledgment numbers behind the place. A mapping no longer fits its bytes: its DSS checksum tells,
-//! and so does its length.
+//! A middlebox that changes payload, like the application-level gateway for FTP in a NAT, which replaces the address in
+//! a PORT command (Raiciu 2012; RFC 8684 §3.7). The new payload may be longer or shorter; the middlebox then adjusts
+//! all later sequence and acknowledgment numbers. A DSS mapping no longer matches its bytes, which its checksum and its
+//! length reveal.
 
 use algorithm::declare::{size, word};
 use algorithm::{About, Declared, declared};
@@ -11,7 +11,7 @@ use super::sequence_rewriting::shifted;
 use super::{Ends, Malleable, Transit, Way, after};
 
 declared! {
-    /// Settings of the box.
+    /// Settings of the middlebox.
     pub struct Config {
         /// of which direction
         way: Way = word("direction", "down", Way::WORDS),
@@ -22,7 +22,7 @@ declared! {
     }
 }
 
-/// What the box says of itself.
+/// The declaration of the middlebox.
 pub(super) const ABOUT: About = About::new(
     "payload-rewriting",
     "replaces one byte of each connection's payload and adjusts the sequence numbers",
@@ -30,7 +30,7 @@ pub(super) const ABOUT: About = About::new(
 )
 .parameters(Config::PARAMETERS);
 
-/// Replaces one byte of each connection's stream, at a given place and of one way, by others.
+/// Replaces one byte of each connection's stream, at a given offset and in one direction, by others.
 #[derive(Clone, Debug)]
 pub struct PayloadRewriting {
     way: Way,
@@ -39,22 +39,22 @@ pub struct PayloadRewriting {
     connections: BTreeMap<Ends, Place>,
 }
 
-/// Where the byte is.
+/// Position of the byte.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Its sequence number as the sender has it.
+    /// Its sequence number as seen by the sender.
     seq: u32,
-    /// All that comes is behind it: so far behind that sequence numbers would come round to it.
+    /// Whether all new data is after the byte, so far that sequence numbers may wrap around to it.
     passed: bool,
-    /// The byte has come by: before that, an acknowledgment up to it is none of it.
+    /// Whether the byte has passed. Before that, an acknowledgment up to it does not cover it.
     seen: bool,
 }
 
-/// How far behind the place none before it is sent again: twice the largest window.
+/// Distance after the byte from which nothing before it is retransmitted: twice the largest window.
 const PASSED: u32 = 1 << 30;
 
 impl PayloadRewriting {
-    /// Of what goes `way`, byte `at` (the first one has number 0) is replaced by 1 + `growth` bytes.
+    /// Replaces byte `at` in the direction `way` (the first byte has number 0) by 1 + `growth` bytes.
     ///
     /// # Panics
     /// When `growth` is below −1.
@@ -99,8 +99,8 @@ impl Place {
         self.passed || after(seq, self.seq)
     }
 
-    /// The number that the sender knows for one that the receiver knows. Within the new bytes it is the place itself:
-    /// the byte there is not whole yet.
+    /// The sender's number for one of the receiver's. Within the new bytes it is the byte's own number, because that
+    /// byte is not received completely yet.
     const fn original(&self, number: u32, growth: i32) -> u32 {
         if !self.seen && !self.passed {
             return number;
@@ -121,7 +121,7 @@ mod tests {
     use super::super::tests::{data, sacked, syn, with_dss};
     use super::*;
 
-    /// The place is sequence number 104: byte 3 after a SYN of 100.
+    /// The replaced byte has sequence number 104: byte 3 after a SYN of 100.
     fn rewriting(growth: i32) -> PayloadRewriting {
         let mut rewriting = PayloadRewriting::new(Way::Up, 3, growth);
         assert_eq!(rewriting.process(syn(Way::Up, 100)), syn(Way::Up, 100));
@@ -139,7 +139,7 @@ mod tests {
             let mut rewriting = rewriting(growth);
             let first = rewriting.process(data(Way::Up, 101, b"xy"));
             assert_eq!(first, data(Way::Up, 101, b"xy"));
-            // Sent twice, changed twice, and the mapping is left as it is.
+            // A retransmission is changed in the same way, and the mapping is not changed.
             for _ in 0..2 {
                 let segment = with_dss(data(Way::Up, 103, b"abc"));
                 let out = rewriting.process(segment.clone()).segment;
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn acknowledgments_and_sack_blocks_are_moved_back() {
-        // One byte by three: 104 to 106 are new, 107 is the sender's 105.
+        // One byte is replaced by three: 104 to 106 are new, and 107 is the sender's 105.
         let mut longer = rewriting(2);
         longer.process(data(Way::Up, 104, b"a"));
         let acks = [101, 104, 105, 106, 107, 108].map(|number| ack(&mut longer, number));
@@ -161,9 +161,9 @@ mod tests {
         let out = longer.process(sacked(Way::Down, 1, 104, &[(107, 110), (90, 95)])).segment;
         let blocks: Vec<_> = out.options.sack.as_slice().iter().map(|block| (block.left, block.right)).collect();
         assert_eq!(blocks, [(105, 108), (90, 95)]);
-        // The byte gone: who has all before it has it too.
+        // If the byte is removed, whoever has everything before it has it too.
         let mut shorter = rewriting(-1);
-        // Not yet sent: whoever has all before it does not have it.
+        // Not yet sent: whoever has everything before it does not have it yet.
         assert_eq!(ack(&mut shorter, 104), 104);
         shorter.process(data(Way::Up, 103, b"ab"));
         assert_eq!([103, 104, 105].map(|number| ack(&mut shorter, number)), [103, 105, 106]);
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn numbers_that_come_round_are_still_behind_the_place() {
         let mut rewriting = rewriting(1);
-        // 6 GiB in steps of 2²⁸: over the place again after 4.
+        // 6 GiB in steps of 2²⁸: the sequence numbers pass the byte again after 4 GiB.
         for step in 1..24_u32 {
             let seq = 104_u32.wrapping_add(step.wrapping_mul(1 << 28)).wrapping_sub(1);
             let out = rewriting.process(data(Way::Up, seq, b"abc")).segment;
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// A receiver that puts together what comes, whatever the cuts, has the stream with the replacement.
+    /// A receiver that reassembles the segments gets the stream with the replacement, however it was split.
     #[test]
     fn any_cut_gives_the_same_stream() {
         let stream: Vec<u8> = (0..10).collect();

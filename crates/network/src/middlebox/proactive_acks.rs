@@ -1,6 +1,6 @@
 //! A proxy that acknowledges data to its sender before the receiver has it (Raiciu 2012; RFC 8684 §3.3.2). The
-//! acknowledgment is the subflow's and carries no DATA_ACK, which is why Multipath TCP has one: data lost behind the
-//! proxy can only be retransmitted at the connection level, since this proxy keeps no copy.
+//! acknowledgment is at the subflow level and has no DATA_ACK, which is why Multipath TCP has one: data lost after the
+//! proxy can only be retransmitted at the connection level, because this proxy keeps no copy.
 
 use algorithm::{About, Declared, declared};
 use std::collections::BTreeMap;
@@ -10,11 +10,11 @@ use wire::{Flags, Timestamps};
 use super::{Ends, Malleable, Transit, after};
 
 declared! {
-    /// Settings of the box.
+    /// Settings of the middlebox.
     pub struct Config {}
 }
 
-/// What the box says of itself.
+/// The declaration of the middlebox.
 pub(super) const ABOUT: About =
     About::new("proactive-acks", "acknowledges data before the receiver has it, and keeps no copy", "Raiciu 2012")
         .parameters(Config::PARAMETERS);
@@ -46,7 +46,7 @@ impl ProactiveAcks {
         Self { connections: BTreeMap::new(), sent: 0 }
     }
 
-    /// Acknowledgments that the proxy has sent.
+    /// Number of acknowledgments that the proxy has sent.
     #[must_use]
     pub const fn sent(&self) -> u64 {
         self.sent
@@ -55,7 +55,7 @@ impl ProactiveAcks {
     pub(super) fn process<P: Malleable>(&mut self, transit: Transit<P>, out: &mut Vec<Transit<P>>) {
         let Transit { way, ends, ref segment } = transit;
         if segment.flags.syn() && !segment.flags.ack() {
-            // A new connection, or a SYN once more: nothing was acknowledged in either.
+            // A new connection, or a retransmitted SYN: nothing has been acknowledged in either case.
             self.connections.insert(ends, [Sender::default(); 2]);
         }
         let Some(senders) = self.connections.get_mut(&ends) else {
@@ -66,7 +66,7 @@ impl ProactiveAcks {
         sender.timestamp = segment.options.timestamps.map(|timestamps| timestamps.value).or(sender.timestamp);
         sender.window = segment.window;
         if segment.flags.syn() {
-            // The window of a SYN is not scaled (RFC 7323 §2.2), that of the segments to come is.
+            // The window of a SYN is not scaled (RFC 7323 §2.2); that of later segments is.
             let scale = segment.options.rare.as_ref().and_then(|rare| rare.window_scale).unwrap_or(0);
             sender.window = segment.window >> scale.min(14);
             sender.next = Some(segment.seq.wrapping_add(1));
@@ -82,7 +82,7 @@ impl ProactiveAcks {
         }
         let receiver = &mut senders[way.back().index()];
         if segment.flags.ack() && receiver.next.is_some_and(|next| after(segment.ack, next)) {
-            // The other end has more than passed here in order.
+            // The other end has received more than passed here in order.
             receiver.next = Some(segment.ack);
         }
         let receiver = *receiver;
@@ -113,7 +113,7 @@ mod tests {
         out.split_off(1)
     }
 
-    /// Client's SYN 100, server's 500 with scale 7 (window field 1,000 on SYNs).
+    /// The client's SYN has number 100, the server's 500 with scale 7 (window field 1,000 on SYNs).
     fn opened() -> ProactiveAcks {
         let mut proxy = ProactiveAcks::new();
         assert!(run(&mut proxy, syn(Way::Up, 100)).is_empty());
@@ -136,7 +136,7 @@ mod tests {
         let segment = &answer.segment;
         assert_eq!((segment.src_port, segment.dst_port), (80, 4_000));
         assert_eq!((segment.seq, segment.ack, segment.flags, segment.window), (501, 104, Flags::ACK, 1_000 >> 7));
-        // The server's own clock, and the echo of the segment's.
+        // The timestamp of the server's clock, and the echo of the segment's timestamp.
         let sent = upload(1, b"").segment.options.timestamps.unwrap().value;
         let server = syn_ack(0, 0).segment.options.timestamps.unwrap().value;
         assert_eq!(segment.options.timestamps, Some(Timestamps { value: server, echo: sent }));
@@ -150,9 +150,9 @@ mod tests {
         assert!(run(&mut proxy, upload(104, b"def")).is_empty());
         assert_eq!(run(&mut proxy, upload(101, b"abc"))[0].segment.ack, 104);
         assert!(run(&mut proxy, upload(101, b"abc")).is_empty());
-        // Half of it new.
+        // Half of the segment is new.
         assert_eq!(run(&mut proxy, upload(102, b"bcdef"))[0].segment.ack, 107);
-        // The receiver has more than passed here in order: it goes on from there.
+        // The receiver has more than passed here in order: the proxy continues from there.
         assert!(run(&mut proxy, sacked(Way::Down, 501, 120, &[])).is_empty());
         assert!(run(&mut proxy, upload(107, b"g")).is_empty());
         assert_eq!(run(&mut proxy, upload(120, b"h"))[0].segment.ack, 121);

@@ -1,10 +1,12 @@
-//! A box that ends connections by sending RST to both ends in each other's name, as some firewalls do once they have
-//! seen enough. Multipath TCP loses the subflow, not the connection (RFC 8684 §3.6: a subflow's RST is that subflow's).
+//! A middlebox that ends connections by sending RST to both ends in each other's name, as some firewalls do after a
+//! number of bytes. Multipath TCP loses the subflow, not the connection (RFC 8684 §3.6: a RST affects only its
+//! subflow).
 //!
-//! After so many bytes of content of a connection, both ways together and repetitions counted, no segment of it passes
-//! any more: each is answered by a RST to either end, but a RST by none. Their sequence numbers are those of the
-//! segment: for its receiver its own, for its sender the one it acknowledges, which is what that one expects next. An
-//! end that answers a RST out of order with a challenge ACK (RFC 5961 §3.2) gets one in order.
+//! After the given number of payload bytes, in both directions together and including retransmissions, no segment of
+//! the connection passes any more. Each is answered by a RST to either end; a RST is not answered. Its sequence number
+//! towards the receiver is that of the segment, and towards the sender the one that the segment acknowledges, which the
+//! sender expects next. An end that answers an out-of-order RST with a challenge ACK (RFC 5961 §3.2) then gets one in
+//! order.
 
 use algorithm::declare::size;
 use algorithm::{About, Declared, declared};
@@ -15,14 +17,14 @@ use wire::Flags;
 use super::{Ends, Malleable, Transit};
 
 declared! {
-    /// Settings of the box.
+    /// Settings of the middlebox.
     pub struct Config {
         /// how much payload passes first, both directions together
         after_bytes: u64 = size("after", 100_000, [0, 1_000_000_000_000_000]),
     }
 }
 
-/// What the box says of itself.
+/// The declaration of the middlebox.
 pub(super) const ABOUT: About = About::new(
     "reset-injection",
     "resets each connection towards both ends, in the name of the other end",
@@ -30,16 +32,16 @@ pub(super) const ABOUT: About = About::new(
 )
 .parameters(Config::PARAMETERS);
 
-/// Resets each connection after a number of bytes.
+/// Resets each connection after a number of payload bytes.
 #[derive(Clone, Debug)]
 pub struct ResetInjection {
     after_bytes: u64,
-    /// Bytes seen.
+    /// Payload bytes seen.
     connections: BTreeMap<Ends, u64>,
 }
 
 impl ResetInjection {
-    /// The segment with which a connection has more than `after_bytes` bytes is the first that does not pass.
+    /// The first segment that makes a connection exceed `after_bytes` bytes does not pass.
     #[must_use]
     pub const fn new(after_bytes: u64) -> Self {
         Self { after_bytes, connections: BTreeMap::new() }
@@ -79,7 +81,7 @@ mod tests {
         out
     }
 
-    /// Whether it comes out as it is, alone.
+    /// Whether the segment passes unchanged, without other output.
     fn passes(injection: &mut ResetInjection, transit: &Bytes) -> bool {
         run(injection, transit) == std::slice::from_ref(transit)
     }
@@ -101,10 +103,10 @@ mod tests {
             assert_eq!(reset.segment.flags, Flags::RST | Flags::ACK);
             assert_eq!((reset.ends, reset.segment.payload.len()), (up.ends, 0));
             assert!(reset.segment.options.is_empty());
-            // Its own kind passes, else two such boxes would never end.
+            // RSTs pass, otherwise two such middleboxes would never stop.
             assert!(passes(&mut injection, reset));
         }
-        // A challenge ACK is answered in order.
+        // A challenge ACK is answered by a RST in order.
         let mut challenge = data(Way::Down, 600, b"");
         challenge.segment.ack = 90;
         let out = run(&mut injection, &challenge);

@@ -1,7 +1,7 @@
-//! A box that gives each connection other initial sequence numbers, both ways, as firewalls do that mistrust the hosts'
-//! choice (Honda 2011: 10 % of the paths, 18 % on port 80). That is why the DSS option counts the subflow's bytes from
-//! its own beginning (RFC 8684 §3.3.1). A box that forgets the SACK blocks makes them senseless: the acknowledgment
-//! number and the blocks then belong to different number spaces.
+//! A middlebox that changes the initial sequence numbers of each connection in both directions, as firewalls do that
+//! distrust the hosts' choice (Honda 2011: 10 % of the paths, 18 % on port 80). This is why the DSS option uses
+//! relative subflow sequence numbers (RFC 8684 §3.3.1). If the middlebox does not rewrite SACK blocks, they become
+//! meaningless: the acknowledgment number and the blocks are then in different number spaces.
 
 use algorithm::declare::flag;
 use algorithm::{About, Declared, declared};
@@ -14,30 +14,32 @@ use wire::{SackBlock, SackBlocks};
 use super::{Ends, Transit};
 
 declared! {
-    /// Settings of the box.
+    /// Settings of the middlebox.
     pub struct Config {
         /// whether SACK blocks are translated too
         sack: bool = flag("sack", true),
     }
 }
 
-/// What the box says of itself.
+/// The declaration of the middlebox.
 pub(super) const ABOUT: About =
     About::new("sequence-rewriting", "changes each connection's initial sequence numbers", "Honda 2011")
         .parameters(Config::PARAMETERS);
 
-/// Adds a number, drawn at the SYN, to all sequence numbers of a way, and takes it from the acknowledgments.
+/// Adds a random offset, drawn at the SYN, to the sequence numbers in one direction, and subtracts it from the
+/// acknowledgments.
 #[derive(Clone, Debug)]
 pub struct SequenceRewriting {
-    /// Whether SACK blocks are rewritten too, as they should.
+    /// Whether SACK blocks are rewritten too, as they should be.
     sack: bool,
     rng: Xoshiro256PlusPlus,
-    /// Of each way the initial sequence number and what is added.
+    /// For each direction, the initial sequence number and the offset.
     connections: BTreeMap<Ends, [Option<(u32, u32)>; 2]>,
 }
 
 impl SequenceRewriting {
-    /// `rng` is the box's own stream: one draw for each SYN that is not a repetition.
+    /// `rng` is the middlebox's own random number stream, from which one number is drawn for each SYN that is not
+    /// retransmitted.
     #[must_use]
     pub const fn new(sack: bool, rng: Xoshiro256PlusPlus) -> Self {
         Self { sack, rng, connections: BTreeMap::new() }
@@ -70,7 +72,7 @@ impl SequenceRewriting {
     }
 }
 
-/// The blocks with both edges changed.
+/// The SACK blocks with both edges changed.
 pub(super) fn shifted(blocks: &SackBlocks, change: impl Fn(u32) -> u32) -> SackBlocks {
     let mut out = SackBlocks::default();
     for block in blocks.as_slice() {
@@ -96,10 +98,10 @@ mod tests {
     fn both_ways_are_shifted_and_the_shift_is_taken_back() {
         let (mut rewriting, [up, down]) = rewriting(true);
         for _ in 0..2 {
-            // A repeated SYN is the same.
+            // A retransmitted SYN gets the same number.
             assert_eq!(rewriting.process(syn(Way::Up, 100)).segment.seq, up.wrapping_add(100));
         }
-        // The server answers the number it saw, with its own 500; the client sees its own 101.
+        // The server acknowledges the number it saw, with its own 500; the client sees its own 101.
         let answer = rewriting.process(syn_ack(500, up.wrapping_add(101))).segment;
         assert_eq!((answer.seq, answer.ack), (down.wrapping_add(500), 101));
         let mut segment = with_dss(data(Way::Up, 101, b"abc"));
@@ -133,7 +135,7 @@ mod tests {
         rewriting.process(syn_ack(500, first.wrapping_add(1)));
         let second = rewriting.process(syn(Way::Up, 200)).segment.seq;
         assert_ne!(second.wrapping_sub(200), first.wrapping_sub(100));
-        // Nothing is known of the other way yet.
+        // The other direction is still unknown.
         let early = data(Way::Down, 9, b"x");
         assert_eq!(rewriting.process(early).segment.seq, 9);
     }

@@ -1,6 +1,6 @@
-//! A box that cuts segments into smaller ones and copies the options to each, as a TSO engine does, at the sender or
-//! anywhere (Honda 2011; Raiciu 2012). Each part then carries the DSS of the whole, which a mapping that counts from
-//! its own place survives (RFC 8684 §3.3.1).
+//! A middlebox that splits segments into smaller ones and copies the options to each, like a TSO engine, at the sender
+//! or anywhere else (Honda 2011; Raiciu 2012). Each part then carries the DSS of the whole. This is harmless because a
+//! mapping contains its own subflow sequence number (RFC 8684 §3.3.1).
 
 use algorithm::declare::size;
 use algorithm::{About, Declared, declared};
@@ -9,27 +9,27 @@ use wire::{Flags, Payload};
 use super::Transit;
 
 declared! {
-    /// Settings of the box.
+    /// Settings of the middlebox.
     pub struct Config {
         /// maximum payload of a part
         max_bytes: u16 = size("size", 536, [1, super::MOST_CONTENT]),
     }
 }
 
-/// What the box says of itself.
+/// The declaration of the middlebox.
 pub(super) const ABOUT: About =
     About::new("splitting", "splits segments and copies the options to each part", "Raiciu 2012; Honda 2011")
         .parameters(Config::PARAMETERS);
 
-/// Cuts content longer than a maximum. PSH and FIN stay on the last part, CWR on the first (RFC 3168 §6.1.2). SYNs and
-/// urgent segments pass whole.
+/// Splits payload longer than a maximum. PSH and FIN stay on the last part, CWR on the first (RFC 3168 §6.1.2). SYNs
+/// and urgent segments are not split.
 #[derive(Clone, Debug)]
 pub struct Splitting {
     mss: usize,
 }
 
 impl Splitting {
-    /// At most `mss` bytes of content a segment.
+    /// Splits into parts with at most `mss` bytes of payload.
     ///
     /// # Panics
     /// When `mss` is 0.

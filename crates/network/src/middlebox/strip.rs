@@ -1,6 +1,6 @@
-//! A box that takes the options of Multipath TCP out of segments, as firewalls and proxies do that let only known
-//! options pass (Honda 2011; RFC 8684 §3.7). On SYNs the handshake falls back to TCP; later it meets a connection that
-//! already is Multipath TCP.
+//! A middlebox that removes Multipath TCP options from segments, like firewalls and proxies that pass only known
+//! options (Honda 2011; RFC 8684 §3.7). If they are removed from SYNs, the handshake falls back to TCP; later, the
+//! connection already uses Multipath TCP.
 
 use algorithm::declare::word;
 use algorithm::{About, Declared, declared, words};
@@ -8,21 +8,21 @@ use algorithm::{About, Declared, declared, words};
 use super::{Transit, Way};
 
 words! {
-    /// From which segments.
+    /// The segments from which options are removed.
     pub enum Stripped {
         /// SYN and SYN/ACK.
         Syn = "syn",
-        /// All that carry content.
+        /// All segments with payload.
         Data = "data",
-        /// All but SYN and SYN/ACK.
+        /// All segments except SYN and SYN/ACK.
         NotSyn = "not-syn",
-        /// All.
+        /// All segments.
         All = "all",
     }
 }
 
 declared! {
-    /// Takes all options of kind 30 away: DSS and all others.
+    /// Removes all options of kind 30: DSS and all others.
     pub struct Strip {
         /// from which segments; `"data"` are all with payload
         on: Stripped = word("on", "all", Stripped::WORDS),
@@ -31,7 +31,7 @@ declared! {
     }
 }
 
-/// What the box says of itself.
+/// The declaration of the middlebox.
 pub(super) const ABOUT: About =
     About::new("strip", "removes Multipath TCP options from segments", "Honda 2011; RFC 8684 §3.7")
         .parameters(Strip::PARAMETERS);

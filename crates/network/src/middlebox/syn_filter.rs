@@ -1,5 +1,5 @@
-//! A firewall that drops SYNs with options of Multipath TCP, as one that drops what it does not know (Honda 2011, §4). The
-//! client hears nothing, and tries without the option in the end (RFC 8684 §3.1, §3.7).
+//! A firewall that drops SYNs with Multipath TCP options, like one that drops unknown options (Honda 2011, §4). The
+//! client gets no answer and finally retries without the option (RFC 8684 §3.1, §3.7).
 
 use algorithm::declare::word;
 use algorithm::{About, Declared, declared, words};
@@ -8,7 +8,7 @@ use wire::MptcpOption;
 use super::Transit;
 
 words! {
-    /// Which SYNs are dropped.
+    /// The SYNs that are dropped.
     pub enum Unwanted {
         /// Those with any option of kind 30.
         All = "all",
@@ -25,7 +25,7 @@ declared! {
     }
 }
 
-/// What the box says of itself.
+/// The declaration of the middlebox.
 pub(super) const ABOUT: About = About::new(
     "syn-filter",
     "silently drops SYNs and SYN/ACKs with Multipath TCP options",

@@ -1,4 +1,4 @@
-//! Segments for the tests of the boxes, and what holds for all of them.
+//! Segments for the tests of the middleboxes, and properties of all of them.
 
 use proptest::prelude::*;
 use rand_core::SeedableRng;
@@ -13,7 +13,7 @@ pub(super) fn ends() -> Ends {
     Ends { client: "10.0.0.1:4000".parse().unwrap(), server: "192.0.2.1:80".parse().unwrap() }
 }
 
-/// A segment with content that acknowledges nothing in particular. Each end has a clock of its own.
+/// A segment with payload and an acknowledgment of 0. Each end has its own timestamp clock.
 pub(super) fn data(way: Way, seq: u32, content: &[u8]) -> Bytes {
     let mut transit: Bytes = Transit::bare(way, ends(), seq, 0, Flags::ACK);
     transit.segment.payload = content.to_vec();
@@ -59,7 +59,7 @@ pub(super) fn sacked(way: Way, seq: u32, ack: u32, blocks: &[(u32, u32)]) -> Byt
     transit
 }
 
-/// One of each kind, in a state that touches as little as it can, or as much.
+/// One middlebox of each kind, with settings that change as little as possible, or as much.
 fn boxes<P: Malleable>(idle: bool) -> Vec<Middlebox<P>> {
     let limit = if idle { u16::MAX } else { 2 };
     vec![
@@ -74,7 +74,7 @@ fn boxes<P: Malleable>(idle: bool) -> Vec<Middlebox<P>> {
     ]
 }
 
-/// Every box keeps ports and ends together, gives the same for the same, and holds nothing for ever.
+/// Every middlebox keeps ports and ends consistent, is deterministic, and holds nothing forever.
 #[test]
 fn what_holds_for_every_box() {
     let traffic = [
@@ -107,7 +107,7 @@ fn what_holds_for_every_box() {
     }
 }
 
-/// Spans pass as bytes do: numbers, lengths and options are the same whatever the content.
+/// Spans are treated like bytes: numbers, lengths and options do not depend on the payload.
 #[test]
 fn a_span_fares_as_its_bytes_do() {
     let span = |Transit { way, ends, segment }: Bytes| {
@@ -167,7 +167,7 @@ fn any_transit() -> impl Strategy<Value = Bytes> {
 }
 
 proptest! {
-    /// Whatever comes by, in whatever order: no box panics, ends and ports stay together, nothing is held for ever.
+    /// For any segments in any order: no middlebox panics, ends and ports stay consistent, and nothing is held forever.
     #[test]
     fn no_segment_is_too_strange(traffic in prop::collection::vec(any_transit(), 1..60), order in any::<u64>()) {
         let mut all = boxes::<Vec<u8>>(false);
@@ -192,7 +192,7 @@ proptest! {
         }
     }
 
-    /// Boxes that only renumber, cut and join give the receiver the stream that was sent.
+    /// Middleboxes that only renumber, split and join deliver the stream that was sent.
     #[test]
     fn boxes_that_mean_well_keep_the_stream(
         sizes in prop::collection::vec(1_usize..9, 1..40),

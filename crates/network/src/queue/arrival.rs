@@ -1,9 +1,9 @@
-//! A packet that arrives, as disciplines see it, and how it may enter.
+//! An arriving packet as seen by disciplines, and how it may enter.
 
 use crate::packet::{Ecn, Flow};
 use crate::transmitter::Transmitter;
 
-/// What a discipline sees of an arriving packet.
+/// Information about an arriving packet for a discipline.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
     /// Time of arrival.
@@ -20,7 +20,7 @@ pub struct Arrival<'a> {
     pub flow: Flow,
     /// Whether the packet has to wait, behind another packet or for a medium.
     pub waits: bool,
-    /// The rate, and since when it has been idle if the queue is empty.
+    /// The transmitter, which gives the rate and, if the queue is empty, the beginning of the idle period.
     pub(crate) transmitter: &'a Transmitter,
 }
 
@@ -34,7 +34,7 @@ pub enum Entry {
 }
 
 impl Arrival<'_> {
-    /// When the transmitter will have sent the whole queue; meaningless for a link on a medium, where it is unknown.
+    /// When the transmitter will have sent the whole queue. Not meaningful for a link on a medium, where it is unknown.
     #[must_use]
     pub fn busy_until_ns(&self) -> u64 {
         self.transmitter.busy_until_ns()

@@ -1,8 +1,8 @@
-//! Cake: FQ-CoDel with equal shares for hosts, and for their flows equal parts of those; a host is one end of a kind of
+//! Cake: FQ-CoDel with equal shares per host, divided equally among the host's flows. A host is one end of a kind of
 //! connections.
 //!
-//! T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home Gateways",
-//! LANMAN 2018. What runs it is [`FqCoDel`] with [`super::isolation`].
+//! T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home
+//! Gateways", LANMAN 2018. Implemented by [`FqCoDel`] with [`super::isolation`].
 
 use algorithm::{About, Declared};
 use rand_core::RngCore;
@@ -12,7 +12,7 @@ use super::discipline::Declare;
 pub use super::fq_codel::Config;
 use super::fq_codel::FqCoDel;
 
-/// FQ-CoDel that keeps hosts apart too.
+/// FQ-CoDel that also isolates hosts.
 pub(crate) struct Cake;
 
 impl Declare for Cake {

@@ -1,24 +1,24 @@
-//! Controlled delay: packets are dropped or marked at the head of the queue, at a rate that rises slowly as long as
-//! every packet waits longer than a target.
+//! Controlled delay: packets are dropped or marked at the head of the queue, at a slowly rising rate while every packet
+//! waits longer than a target.
 //!
-//! K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC 8289, 2018. The
-//! pseudo-code of its §5, turned inside out: the link offers the packet at the head ([`CoDel::decide`]) and, where
-//! that is dropped, the next one at the same moment, until one is sent.
+//! K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC 8289, 2018. This
+//! is the pseudo-code of its §5 with inverted control: the link offers the packet at the head ([`CoDel::decide`]) and,
+//! if it is dropped, the next one at the same time, until one is sent.
 //!
-//! - A packet's wait is from its arrival until it comes to the head of the queue and the transmitter is free. It is
-//!   *above* when the wait is at least `target` and more than `mtu` bytes wait behind it (§5.6: less is not worth a
-//!   drop, and would let the link run dry). Packets may be dropped once all of an `interval` were above.
-//! - Then the first is dropped, and dropping goes on: the n-th drop of an episode comes `interval`/√n after the one
-//!   before it (§5.6), until a packet is not above.
-//! - An episode that begins within 16 intervals of the last one's next drop takes up the rate it had: n begins at the
-//!   number of drops of that episode (§5.5).
-//! - With `ecn`, a packet that is ECN-capable, or carries congestion experienced already, is marked in place of dropped
-//!   and sent; the next drop or mark is due as after a drop. So there is at most one mark a packet sent, where the
-//!   RFC's loop drops several packets at one moment when drops are overdue. (The RFC leaves marking open; Linux does
-//!   it so.)
-//! - With an empty queue the state of dropping ends: so it does here with the next packet, which never waited.
+//! - A packet's wait lasts from its arrival until it reaches the head of the queue and the transmitter is free. It is
+//!   *above* the target if the wait is at least `target` and more than `mtu` bytes wait behind it (§5.6: dropping with
+//!   less behind it would let the link run idle). Packets may be dropped once all packets of an `interval` were above.
+//! - Then the first packet is dropped, and dropping continues: the n-th drop of an episode comes `interval`/√n after
+//!   the previous one (§5.6), until a packet is not above.
+//! - An episode that begins less than 16 intervals after the time at which the next drop of the previous one was due
+//!   resumes at its rate: n starts at the number of drops of that episode (§5.5).
+//! - With `ecn`, a packet that is ECN-capable or already marked is marked instead of dropped and then sent; the next
+//!   drop or mark is due as after a drop. So at most one mark is set per packet sent, whereas the RFC's loop drops
+//!   several packets at one time if drops are overdue. (The RFC leaves marking open; Linux does it this way.)
+//! - An empty queue ends the dropping state. Here it ends with the next packet, which has not waited.
 //!
-//! `interval`/√n is ⌊√(⌊interval²/n⌋)⌋ in whole nanoseconds, which is rounded down exactly: no float.
+//! `interval`/√n is computed as ⌊√(⌊interval²/n⌋)⌋ in whole nanoseconds, exactly rounded down and without floating
+//! point.
 
 use algorithm::declare::{HOUR, MILLISECOND, flag, largest_packet, limit, time};
 use algorithm::{About, Declared, declared};
@@ -86,17 +86,18 @@ impl Discipline for CoDel {
 pub(crate) struct CoDel {
     limit: DropTail,
     control: Config,
-    /// Time from which packets may be dropped if all stay above the target until then; `None` while they do not.
+    /// Time from which packets may be dropped if all stay above the target until then; `None` if the last was not
+    /// above.
     first_above_ns: Option<u64>,
     /// Whether CoDel is in the dropping state.
     dropping: bool,
     /// Time of the next drop.
     drop_next_ns: u64,
-    /// The n of the control law: drops in this episode.
+    /// The n of the control law: number of drops in this episode.
     count: u64,
     /// Value of `count` when the episode began.
     first_count: u64,
-    /// What was dropped at this very moment.
+    /// What was dropped at the current time.
     just: Just,
     dropped: u64,
     marked: u64,
@@ -105,9 +106,9 @@ pub(crate) struct CoDel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Just {
     Nothing,
-    /// The first packet of an episode: the next one is sent, however long it waited.
+    /// The first packet of an episode: the next one is sent regardless of its wait.
     First,
-    /// One more: if the next one is above, the time of the drop after it is to be found.
+    /// A further packet: if the next one is above, the time of the drop after it must be computed.
     Further,
 }
 
@@ -130,7 +131,7 @@ impl CoDel {
     pub(crate) fn admit(&mut self, arrival: Arrival<'_>) -> Result<Entry, DropReason> {
         self.limit.admit(arrival)?;
         if arrival.packets == 0 {
-            // It is at the head at once: no wait, nothing behind it.
+            // It is at the head at once, with no wait and nothing behind it.
             let head = Head { wait_ns: 0, bytes_behind: 0, ecn: arrival.ecn };
             let verdict = self.decide(arrival.now_ns, head);
             debug_assert_eq!(verdict, Verdict::Send);

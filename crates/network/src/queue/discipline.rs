@@ -1,4 +1,4 @@
-//! What a queue discipline does and declares.
+//! The interface and the declaration of a queue discipline.
 
 use std::fmt;
 
@@ -20,18 +20,18 @@ pub struct Head {
     pub ecn: Ecn,
 }
 
-/// What becomes of the packet at the head.
+/// The fate of the packet at the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Send it.
     Send,
-    /// Send it with congestion experienced.
+    /// Send it, marked with congestion experienced.
     Mark,
     /// Drop it; the caller then offers the next packet at the same time.
     Drop,
 }
 
-/// What a discipline has done so far, in packets.
+/// Packet counters of a discipline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Packets marked with congestion experienced.
@@ -55,14 +55,15 @@ pub trait Discipline: fmt::Debug + Send {
         false
     }
 
-    /// For a discipline that decides at the head: selects the next packet when the transmitter becomes free at `now_ns`.
-    /// Returns its position behind the first waiting packet and its fate; by then it has left the queue, and the first
-    /// packet has taken its place. `head` describes the first packet. Returns None if no packet is waiting.
+    /// For a discipline that decides at the head: selects the next packet when the transmitter becomes free at
+    /// `now_ns`. Returns its distance behind the first waiting packet, and its fate. The selected packet has then left
+    /// the queue, and the first packet has moved to its position. `head` describes the first packet. Returns `None` if
+    /// no packet is waiting.
     fn dequeue(&mut self, _now_ns: u64, _head: Head) -> Option<(usize, Verdict)> {
         Some((0, Verdict::Send))
     }
 
-    /// Catches up with `now_ns` before the transmitter changes, which would have been busy until `busy_until_ns`.
+    /// Updates the state to `now_ns` before the transmitter, which would have been busy until `busy_until_ns`, changes.
     fn advance(&mut self, _now_ns: u64, _busy_until_ns: u64) {}
 
     /// Whether the discipline needs to know the flow of each packet.
@@ -82,7 +83,7 @@ pub trait Discipline: fmt::Debug + Send {
     fn copied(&self) -> Box<dyn Discipline>;
 }
 
-/// What the file of a discipline declares.
+/// The declaration of a discipline, in its file.
 pub(crate) trait Declare {
     /// The discipline's settings.
     type Config: algorithm::Declared;

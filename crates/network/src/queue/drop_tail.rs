@@ -1,4 +1,4 @@
-//! Drop-tail: first in, first out, and what does not fit is dropped.
+//! Drop-tail: first in, first out; packets that do not fit are dropped.
 
 use algorithm::declare::limit;
 use algorithm::{About, Declared, declared};
@@ -41,7 +41,7 @@ impl Discipline for DropTail {
     }
 }
 
-/// Both kinds of limit, the absent one at its maximum: no branch on the kind.
+/// Both kinds of limit, with the absent one at its maximum, which avoids a branch on the kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DropTail {
     max_packets: u64,
@@ -56,14 +56,15 @@ impl DropTail {
         }
     }
 
-    /// The arriving packet counts. An empty queue accepts any packet, else a limit below its size would cut the link.
+    /// Decides about an arriving packet, which counts itself. An empty queue accepts any packet, otherwise a limit
+    /// below its size would block the link.
     #[inline]
     pub(crate) fn admit(&self, arrival: Arrival<'_>) -> Result<(), DropReason> {
         let fits = self.admits(arrival.packets, arrival.bytes + u64::from(arrival.size));
         if fits { Ok(()) } else { Err(DropReason::Full) }
     }
 
-    /// Whether a packet may enter that finds `packets` and with which there are `bytes`.
+    /// Whether a packet may enter that finds `packets` packets and makes the queue `bytes` long.
     #[inline(always)]
     pub(crate) const fn admits(&self, packets: u64, bytes: u64) -> bool {
         packets == 0 || (packets < self.max_packets && bytes <= self.max_bytes)

@@ -1,23 +1,24 @@
-//! Two queues, coupled: one that is short for scalable controls, one with a controller for classic ones, and about the same
-//! rate for the flows of both.
+//! Two coupled queues: a short one for scalable congestion controls and one with a controller for classic ones, with
+//! about equal rates for the flows of both.
 //!
 //! K. De Schepper, B. Briscoe, G. White, "Dual-Queue Coupled Active Queue Management (AQM) for Low Latency, Low Loss, and
 //! Scalable Throughput (L4S)", RFC 9332, 2023, appendix A; the squared controller from K. De Schepper, O. Bondarenko,
 //! I.-J. Tsang, B. Briscoe, "PI²: A Linearized AQM for both Classic and Scalable TCP", CoNEXT 2016.
 //!
-//! - A packet with ECT(1), or with CE already, goes to the L queue, any other to the C queue (§2.3). Both share the limit.
-//! - Every `update` the base probability p′ moves by α·(delay − target) + β·(delay − delay before), within 0 … 1. The
-//!   delay is the longer of the times that the first packets of the two queues have waited (appendix A.2).
-//! - A packet of the C queue is dropped, or with ECN marked, with p_C = p′². One of the L queue is marked with the larger of
-//!   p_CL = `coupling`·p′ and what the L queue asks for by itself: 1 from `step` on, where another packet waits behind.
-//! - Overload, when p_CL would be 1 or more (p_C at least 1/`coupling`²): the L queue drops with p_C as well and marks all
-//!   that is left, and the C queue does not mark any more (appendix A.2).
-//! - Where both queues have packets the L queue goes first, except that the C queue gets the fraction `classic_share` of the
-//!   bytes: a weighted round robin (§2.5.1.1, §4.2.2; Linux's 10 %). A queue that was empty has no claim from before.
-//! - Signals are spread evenly and draw no random number: each packet adds its probability to a sum, and what reaches 1
-//!   is a signal (`recur` of the RFC).
+//! - A packet with ECT(1) or CE goes to the L queue, any other to the C queue (§2.3). Both share the limit.
+//! - Every `update` the base probability p′ changes by α·(delay − target) + β·(delay − previous delay), limited to 0 …
+//!   1. The delay is the longer of the waits of the first packets of the two queues (appendix A.2).
+//! - A packet of the C queue is dropped or, with ECN, marked with probability p_C = p′². A packet of the L queue is
+//!   marked with the larger of p_CL = `coupling`·p′ and the L queue's own probability: 1 from `step` on if another
+//!   packet waits behind it.
+//! - Overload, if p_CL would be 1 or more (p_C at least 1/`coupling`²): the L queue also drops with p_C and marks all
+//!   remaining packets, and the C queue no longer marks (appendix A.2).
+//! - If both queues have packets, the L queue goes first, except that the C queue gets the fraction `classic_share` of
+//!   the bytes by weighted round robin (§2.5.1.1, §4.2.2; 10 % as in Linux). An empty queue keeps no claim.
+//! - Signals are spread evenly without random numbers: each packet adds its probability to a sum, and a sum that
+//!   reaches 1 gives a signal (`recur` in the RFC).
 //!
-//! The RFC's default for the L queue is a ramp from 0.8 to 1.2 ms; here it is the step in its middle, as in Linux.
+//! The RFC's default for the L queue is a ramp from 0.8 to 1.2 ms. Here it is a step in its middle, as in Linux.
 
 use std::collections::VecDeque;
 
@@ -34,8 +35,8 @@ use crate::counters::DropReason;
 use crate::packet::Ecn;
 
 declared! {
-    /// Settings of DualPI2. The defaults are those that RFC 9332 derives in its appendix A from a target of 15 ms and round trips
-    /// of up to 100 ms; a step at 1 ms, and a tenth of the bytes for the classic queue.
+    /// Settings of DualPI2. The defaults are those derived in appendix A of RFC 9332 from a target of 15 ms and round
+    /// trips of up to 100 ms, a step at 1 ms, and a tenth of the bytes for the classic queue.
     pub struct Config {
         required {
             /// capacity of the queue
@@ -43,7 +44,7 @@ declared! {
         }
         /// target queueing delay
         target_ns: u64 = time("target", 15 * MILLISECOND, [1, HOUR]),
-        // Linux has none shorter than a jiffy; those while a packet waits are made up for one by one.
+        // Linux allows nothing shorter than a jiffy. Updates missed while a packet waits are performed one by one.
         /// time between updates of the drop probability
         update_ns: u64 = time("update", 15 * MILLISECOND, [MILLISECOND, HOUR]),
         /// controller gain for the delay error
@@ -104,14 +105,14 @@ impl Discipline for DualPi2 {
 /// One of the two queues.
 #[derive(Clone, Debug, Default)]
 struct Lane {
-    /// Of the packets that wait, in the order of arrival.
+    /// The waiting packets, in order of arrival.
     waiting: VecDeque<u32>,
-    /// Probabilities added up since the last signal, modulo 1.
+    /// Sum of the probabilities since the last signal, modulo 1.
     due: f64,
 }
 
 impl Lane {
-    /// Whether this packet is the one in 1/`probability` that gets the signal.
+    /// Whether this packet gets a signal.
     fn signals(&mut self, probability: f64) -> bool {
         self.due += probability;
         let signals = self.due >= 1.0;
@@ -120,7 +121,7 @@ impl Lane {
     }
 }
 
-/// DualPI2 at work.
+/// State of DualPI2.
 #[derive(Clone, Debug)]
 pub(crate) struct DualPi2 {
     limit: DropTail,
@@ -128,12 +129,12 @@ pub(crate) struct DualPi2 {
     low: Lane,
     classic: Lane,
     places: Places,
-    /// p′.
+    /// The base probability p′.
     base: f64,
-    /// At the last update.
+    /// Delay at the last update.
     delay_ns: u64,
     next_update_ns: u64,
-    /// Bytes that the C queue may claim before the L queue.
+    /// Bytes that the C queue may send before the L queue.
     claim: f64,
     dropped: u64,
     marked: u64,
@@ -156,7 +157,7 @@ impl DualPi2 {
         }
     }
 
-    /// The packet enters; with nothing before it, it is at the head at once.
+    /// Enqueues a packet. If the queue is empty, the packet is at the head at once.
     pub(crate) fn admit(&mut self, arrival: Arrival<'_>) -> Result<Entry, DropReason> {
         self.catch_up(arrival.now_ns);
         self.limit.admit(arrival)?;
@@ -176,8 +177,8 @@ impl DualPi2 {
         }
     }
 
-    /// What comes next when the transmitter is free at `now_ns`: how many places behind the first waiting packet it
-    /// stands, and what becomes of it. It has left by then, and the first stands in its place.
+    /// Selects the next packet when the transmitter is free at `now_ns`. Returns its distance behind the first waiting
+    /// packet, and its fate. It has then left, and the first packet has moved to its position.
     pub(crate) fn next(&mut self, now_ns: u64) -> Option<(usize, Verdict)> {
         self.catch_up(now_ns);
         let is_low = self.chooses_low()?;
@@ -197,7 +198,7 @@ impl DualPi2 {
         Some((self.places.take(packet), verdict))
     }
 
-    /// Makes up for the updates before and at `now_ns`: nothing has come or left since.
+    /// Performs the updates due by `now_ns`. No packet has come or left since the last one.
     fn catch_up(&mut self, now_ns: u64) {
         while self.next_update_ns <= now_ns {
             let at_ns = self.next_update_ns;
@@ -205,9 +206,10 @@ impl DualPi2 {
             let delay_ns = at_ns.saturating_sub(first(&self.low).min(first(&self.classic)));
             self.update(delay_ns);
             let idle = self.base == 0.0 && self.low.waiting.is_empty() && self.classic.waiting.is_empty();
-            // Where nothing changes until a packet comes, the updates missed need not be made up for one by one.
+            // If nothing changes until a packet arrives, the missed updates can be skipped.
             let missed = (now_ns - at_ns) / self.control.update_ns;
-            // A packet that waits does so ever longer: above the target the probability stays at 1, and the last update counts.
+            // The delay of a waiting packet only grows: above the target the probability stays at 1, and only the last
+            // update matters.
             let full = self.base == 1.0 && delay_ns >= self.control.target_ns;
             let skipped = if idle { missed } else { u64::from(full) * missed.saturating_sub(1) };
             self.next_update_ns = at_ns.saturating_add((skipped + 1).saturating_mul(self.control.update_ns));
@@ -217,7 +219,7 @@ impl DualPi2 {
         }
     }
 
-    /// A step of the controller.
+    /// One step of the controller.
     fn update(&mut self, delay_ns: u64) {
         let error_s = seconds(delay_ns) - seconds(self.control.target_ns);
         let growth_s = seconds(delay_ns) - seconds(self.delay_ns);
@@ -226,7 +228,7 @@ impl DualPi2 {
         self.delay_ns = delay_ns;
     }
 
-    /// What becomes of a packet at the head; `above`: it waited for the step or longer.
+    /// The fate of a packet at the head; `above`: whether it waited for at least the step.
     fn verdict(&mut self, is_low: bool, ecn: Ecn, above: bool) -> Verdict {
         let squared = self.base * self.base;
         let coupled = (self.control.coupling * self.base).min(1.0);
@@ -245,14 +247,14 @@ impl DualPi2 {
         }
     }
 
-    /// Whether the L queue is served next; `None` where nothing waits.
+    /// Whether the L queue is served next; `None` if no packet waits.
     fn chooses_low(&self) -> Option<bool> {
         let Some(&packet) = self.classic.waiting.front() else { return (!self.low.waiting.is_empty()).then_some(true) };
         let earned = f64::from(self.places.get(packet).size) * (1.0 - self.control.classic_share);
         Some(!self.low.waiting.is_empty() && self.claim < earned)
     }
 
-    /// A packet is sent: what the other queue may claim for that.
+    /// Updates the claims of the queues after a packet is sent.
     fn account(&mut self, is_low: bool, size: u16) {
         let size = f64::from(size);
         self.claim += if is_low { size } else { 0.0 } * self.control.classic_share;
@@ -263,7 +265,7 @@ impl DualPi2 {
         }
     }
 
-    /// All that waits is gone.
+    /// Discards all waiting packets.
     fn empty(&mut self) {
         self.low.waiting.clear();
         self.classic.waiting.clear();

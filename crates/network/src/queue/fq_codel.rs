@@ -1,21 +1,21 @@
-//! Flow queueing with controlled delay: each flow has a queue of its own with CoDel at its head, and a round robin by
-//! bytes that prefers flows which send little serves them.
+//! Flow queueing with controlled delay: each flow has its own queue with CoDel at its head. The queues are served by a
+//! round robin over bytes that prefers sparse flows.
 //!
 //! T. Høiland-Jørgensen, P. McKenney, D. Täht, J. Gettys, E. Dumazet, "The Flow Queue CoDel Packet Scheduler and Active
 //! Queue Management Algorithm", RFC 8290, 2018.
 //!
-//! - A packet goes to the queue that a hash of its flow selects, one of `queues`; flows whose hashes collide share one
-//!   (§4.1). The hash has a key, drawn from the link's stream, so that collisions differ from run to run.
-//! - A queue that was empty joins the end of the list of *new* queues with a credit of one `quantum` (§4.1). Served is the
-//!   first queue with credit left, new ones first; one without gets a quantum and goes to the end of the *old* queues
-//!   (§4.2). A queue found empty leaves the lists, but a new one goes through the old ones first, or it could come back as
-//!   new before them all the time.
-//! - CoDel decides about the packet at the head of the chosen queue; what it drops is followed by the next of the same
-//!   queue. Its question whether less than a packet waits behind is asked of that queue.
-//! - Where the limit is exceeded, packets are dropped from the head of the queue with the most bytes: up to half of its
+//! - A packet goes to one of `queues` queues, selected by a hash of its flow; flows whose hashes collide share a queue
+//!   (§4.1). The hash has a key drawn from the link's stream, so that collisions differ from run to run.
+//! - A queue that was empty joins the end of the list of *new* queues with a credit of one `quantum` (§4.1). The first
+//!   queue with credit left is served, new queues before old ones. A queue without credit gets a quantum and moves to
+//!   the end of the *old* queues (§4.2). An empty queue leaves the lists, except that a new one moves to the old queues
+//!   first; otherwise it could return as new before them all the time.
+//! - CoDel decides about the packet at the head of the selected queue. After a drop, the next packet of the same queue
+//!   follows. The number of bytes behind the head is that of this queue.
+//! - If the limit is exceeded, packets are dropped from the head of the queue with the most bytes: up to half of its
 //!   bytes and at most 64 packets, as in Linux.
-//! - With [`Isolation`] it is Cake's: sets of queues in place of one for each hash, shares of hosts, and one packet dropped at a
-//!   time where the limit is exceeded.
+//! - With [`Isolation`] this is Cake: sets of queues instead of one per hash, shares per host, and one packet dropped
+//!   at a time if the limit is exceeded.
 
 use std::collections::VecDeque;
 
@@ -56,7 +56,7 @@ declared! {
 }
 
 impl Config {
-    /// Settings of one flow's CoDel, which has no limit of its own.
+    /// Settings of one flow's CoDel, which has no limit.
     const fn of_flow(&self) -> codel::Config {
         let Config { target_ns, interval_ns, mtu_bytes, ecn, .. } = *self;
         codel::Config { limit: Limit::Packets(u64::MAX), target_ns, interval_ns, mtu_bytes, ecn }
@@ -109,13 +109,13 @@ const BATCH: usize = 64;
 
 #[derive(Clone, Debug)]
 struct FlowQueue {
-    /// Of `packets`, in the order of arrival.
+    /// Waiting packets, as indices into `waiting` of the discipline, in order of arrival.
     waiting: VecDeque<u32>,
     bytes: u64,
     /// Bytes the queue may still send in this round; negative after a larger packet.
     credit: i64,
     listed: bool,
-    /// Of the flow that had the first of its packets.
+    /// Hosts of the flow that sent the first of its packets.
     hosts: [u32; 2],
     control: CoDel,
 }
@@ -161,7 +161,7 @@ impl FqCoDel {
         }
     }
 
-    /// The same that keeps hosts apart too.
+    /// The same discipline with host isolation.
     pub(crate) fn isolating(self) -> Self {
         let queues = self.queue_of.len() as u16;
         Self { isolation: Some(Isolation::new(queues)), ..self }
@@ -187,8 +187,8 @@ impl FqCoDel {
         Ok(Entry::Plain)
     }
 
-    /// What comes next when the transmitter is free at `now_ns`: how many places behind the first waiting packet it
-    /// stands, and what becomes of it. It has left by then, and the first stands in its place.
+    /// Selects the next packet when the transmitter is free at `now_ns`. Returns its distance behind the first waiting
+    /// packet, and its fate. It has then left, and the first packet has moved to its position.
     pub(crate) fn next(&mut self, now_ns: u64) -> Option<(usize, Verdict)> {
         if let Some(packet) = self.overflow.pop_front() {
             self.overflowed += 1;
@@ -301,9 +301,10 @@ impl FqCoDel {
         self.old.push_back(number);
     }
 
-    /// They leave the ring after the packet in service has left.
+    /// Drops packets of the longest queue. They leave the ring after the packet in service.
     fn drop_from_longest(&mut self) {
-        // The first of those with the most: the order of arrival decides, not that of the hash.
+        // Of several queues with equally many bytes, the one created first, which depends on the order of arrival and
+        // not on the hash.
         let Some(most) = self.queues.iter().map(|queue| queue.bytes).max() else { return };
         let Some(queue) = self.queues.iter_mut().find(|queue| queue.bytes == most) else { return };
         let mut dropped = 0;

@@ -1,16 +1,16 @@
-//! How Cake keeps flows and hosts apart: where a flow's packets go, and what a host's flows may send in a round.
+//! Cake's isolation of flows and hosts: the queue of each flow, and how much a host's flows may send per round.
 //!
 //! T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home Gateways",
 //! IEEE LANMAN 2018, arXiv:1804.07617, §III (flow isolation, host isolation).
 //!
-//! - The hash of a flow selects a set of eight queues. The flow goes to the one that it had last, else to one with nothing
-//!   in it; only where all eight have packets of others it shares one.
-//! - A flow's quantum is divided by the number of flows with packets of its source or of its destination, whichever has
-//!   more: hosts with packets get equal shares, and so do the flows of one host ("triple isolation").
+//! - The hash of a flow selects a set of eight queues. The flow uses the one it had last, else an empty one. It shares
+//!   a queue only if all eight have packets of other flows.
+//! - A flow's quantum is divided by the number of active flows of its source or of its destination, whichever is
+//!   larger. Active hosts get equal shares, and so do the flows of one host ("triple isolation").
 
 use std::collections::BTreeMap;
 
-/// Queues in a set.
+/// Number of queues in a set.
 const WAYS: usize = 8;
 
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ impl Isolation {
         Self { owners: vec![None; usize::from(queues)].into(), loads: [BTreeMap::new(), BTreeMap::new()] }
     }
 
-    /// The queue of a flow with this hash; `is_taken` says whether a queue has packets.
+    /// The queue of a flow with this hash; `is_taken` tells whether a queue has packets.
     pub(crate) fn place(&mut self, hash: u64, flow: u64, is_taken: impl Fn(usize) -> bool) -> usize {
         let sets = self.owners.len().div_ceil(WAYS);
         let first = (hash % sets as u64) as usize * WAYS;
@@ -76,8 +76,8 @@ impl Isolation {
 mod tests {
     use super::*;
 
-    /// Sixteen queues are two sets. Eight flows of one set have a queue each; the ninth shares; a flow that comes back finds
-    /// its own, unless another has taken it.
+    /// Sixteen queues are two sets. Eight flows of one set have a queue each, and the ninth shares one. A flow that
+    /// returns finds its own queue, unless another flow has taken it.
     #[test]
     fn eight_flows_of_a_set_do_not_meet() {
         let mut isolation = Isolation::new(16);
@@ -93,8 +93,8 @@ mod tests {
         assert!(isolation.place(1, 50, |_| false) >= 8, "the other set");
     }
 
-    /// Host 1 has three flows, host 2 one, all to host 9: the destination has four, which divides all alike. Without it the
-    /// sources decide.
+    /// Host 1 has three flows and host 2 one, all to host 9. The destination has four flows, so that every quantum is
+    /// divided by four. Without it, the sources decide.
     #[test]
     fn a_quantum_is_divided_by_the_larger_load() {
         let mut isolation = Isolation::new(8);

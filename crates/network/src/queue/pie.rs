@@ -1,22 +1,22 @@
-//! Proportional integral controller enhanced: packets are dropped at random as they arrive, with a probability that a
-//! controller adjusts at fixed intervals to hold the queueing delay at a target.
+//! Proportional integral controller enhanced: packets are dropped randomly on arrival, with a probability that a
+//! controller adjusts at fixed intervals to keep the queueing delay at a target.
 //!
 //! R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced (PIE)", RFC 8033, 2017.
 //!
-//! - Every `update` (§4.2): p ← p + α·(delay − target) + β·(delay − delay before), with α and β in 1/s, scaled down by 2 to
-//!   2048 while p is small (so that the controller is as stable at 0.01 % as at 10 %), and by at most 0.02 at a time once
-//!   p is 10 % (§5.5). Without a queue at two updates in a row p decays by 2 %.
-//! - The delay is the wait of a packet that arrives at that moment (§4.3 leaves open how it is measured): a link knows
-//!   when its last packet departs.
-//! - A packet is not dropped while the burst allowance lasts (§4.4), which is renewed when p is 0 and the delay was below
-//!   half the target twice; nor where the delay was below half the target and p is below 20 %, nor behind at most two
-//!   full-sized packets (§4.1).
-//! - With `ecn`, an ECN-capable packet is marked in place of dropped while p is below 10 % (§5.1).
+//! - Every `update` (§4.2): p ← p + α·(delay − target) + β·(delay − previous delay), with α and β in 1/s, scaled down
+//!   by 2 to 2048 while p is small (so that the controller is as stable at 0.01 % as at 10 %), and limited to steps of
+//!   0.02 once p is 10 % (§5.5). If the queue is empty at two consecutive updates, p decays by 2 %.
+//! - The delay is the wait of a packet that arrives at that time (§4.3 leaves the measurement open): a link knows when
+//!   its last packet departs.
+//! - A packet is not dropped during the burst allowance (§4.4), which is renewed when p is 0 and the delay was below
+//!   half the target twice; nor if the delay was below half the target and p is below 20 %; nor with at most two
+//!   full-sized packets in the queue (§4.1).
+//! - With `ecn`, an ECN-capable packet is marked instead of dropped while p is below 10 % (§5.1).
 //!
-//! The optional removal of randomness (§5.4) is left out: drops are independent, as §4.1 describes them.
+//! The optional derandomization (§5.4) is omitted: drops are independent, as in §4.1.
 //!
-//! Updates happen at the multiples of `update` from time 0 and are made up for when the next packet arrives. One number
-//! is drawn a packet, and none where p is 0 or 1 or the packet cannot be dropped.
+//! Updates are due at multiples of `update` from time 0 and are performed when the next packet arrives. One random
+//! number is drawn per packet, and none if p is 0 or 1 or the packet cannot be dropped.
 
 use algorithm::declare::{HOUR, MILLISECOND, flag, largest_packet, limit, number, time};
 use algorithm::{About, Capability, Declared, declared};
@@ -31,9 +31,9 @@ use crate::counters::DropReason;
 use crate::packet::Ecn;
 use crate::probability::Probability;
 
-/// §5.1: where p is higher, drops are what is left.
+/// §5.1: at or above this probability, packets are dropped and no longer marked.
 const MARK_BELOW: f64 = 0.1;
-/// §5.5.
+/// §5.5: maximum increase per update once the probability is 10 %.
 const LARGEST_STEP: f64 = 0.02;
 
 declared! {
@@ -45,7 +45,7 @@ declared! {
         }
         /// target queueing delay
         target_ns: u64 = time("target", 15 * MILLISECOND, [1, HOUR]),
-        // Linux has none shorter than a jiffy; those while a packet waits are made up for one by one.
+        // Linux allows nothing shorter than a jiffy. Updates missed while a packet waits are performed one by one.
         /// time between updates of the drop probability
         update_ns: u64 = time("update", 15 * MILLISECOND, [MILLISECOND, HOUR]),
         /// how long a burst passes without drops after a quiet period
@@ -91,7 +91,7 @@ impl Discipline for Pie {
     }
 }
 
-/// PIE at work.
+/// State of PIE.
 #[derive(Clone, Debug)]
 pub(crate) struct Pie {
     limit: DropTail,
@@ -100,7 +100,7 @@ pub(crate) struct Pie {
     /// Delay at the last update.
     delay_ns: u64,
     burst_ns: u64,
-    /// When the controller is due.
+    /// Time of the next update.
     next_update_ns: u64,
     marked: u64,
 }
@@ -125,14 +125,14 @@ impl Pie {
         Err(DropReason::Early)
     }
 
-    /// Makes up for the updates before and at `now_ns`. The transmitter must know of all packets before that and of
-    /// none after.
+    /// Performs the updates due by `now_ns`. The transmitter must know all packets that arrived before that, and no
+    /// later ones.
     fn catch_up(&mut self, now_ns: u64, busy_until_ns: u64) {
         while self.next_update_ns <= now_ns {
             let at_ns = self.next_update_ns;
             let missed = (now_ns - at_ns) / self.control.update_ns;
             if self.update(busy_until_ns.saturating_sub(at_ns)) {
-                // Nothing changes any more until a packet comes.
+                // The state is constant until a packet arrives.
                 self.next_update_ns = at_ns.saturating_add(missed.saturating_mul(self.control.update_ns));
             } else {
                 let skipped_ns = self.updates_at_most().min(missed) * self.control.update_ns;
@@ -141,7 +141,7 @@ impl Pie {
                 self.burst_ns = self.burst_ns.saturating_sub(skipped_ns);
             }
             let Some(next_ns) = self.next_update_ns.checked_add(self.control.update_ns) else {
-                // At the end of time: there is no later update.
+                // There is no update after the maximum time.
                 self.next_update_ns = u64::MAX;
                 return;
             };
@@ -149,25 +149,26 @@ impl Pie {
         }
     }
 
-    /// How many of the next updates leave the probability at 1, should no packet come: the delay shrinks by an `update` each
-    /// time, and each step stays positive down to target + update · β/α. A queue of hours has millions.
+    /// Number of the next updates that leave the probability at 1 if no packet arrives: the delay shrinks by one
+    /// `update` each time, and each step stays positive down to target + update · β/α. A queue of several hours has
+    /// millions of them.
     fn updates_at_most(&self) -> u64 {
         if self.probability < 1.0 {
             return 0;
         }
         let Config { target_ns, update_ns, alpha_per_s, beta_per_s, .. } = self.control;
         let least_s = seconds(target_ns) + seconds(update_ns) * beta_per_s / alpha_per_s;
-        // Two fewer, for rounding; none where α is 0, and the last that is kept is above 0.
+        // Two fewer, to allow for rounding. The result is 0 if α is 0.
         (((seconds(self.delay_ns) - least_s) / seconds(update_ns)) as u64).saturating_sub(2)
     }
 
-    /// §4.1 and §4.4, but for chance.
+    /// The non-random conditions of §4.1 and §4.4.
     fn may_drop(&self, arrival: Arrival<'_>) -> bool {
         let calm = self.delay_ns < self.control.target_ns / 2 && self.probability < 0.2;
         self.burst_ns == 0 && !calm && arrival.bytes > 2 * u64::from(self.control.mtu_bytes)
     }
 
-    /// One step of the controller (§4.2), with the burst allowance (§4.4). Whether the state is the one before.
+    /// One step of the controller (§4.2), with the burst allowance (§4.4). Returns whether the state is unchanged.
     fn update(&mut self, delay_ns: u64) -> bool {
         let before = (self.probability, self.delay_ns, self.burst_ns);
         let half_ns = self.control.target_ns / 2;
@@ -189,7 +190,7 @@ impl Pie {
     }
 }
 
-/// By how much a step is smaller at `probability` (§4.2).
+/// The factor by which a step is reduced at `probability` (§4.2).
 const fn scale(probability: f64) -> f64 {
     match probability {
         ..0.000_001 => 2048.0,

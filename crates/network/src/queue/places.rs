@@ -1,36 +1,36 @@
-//! Which waiting packet of a link's ring is whose, for disciplines with several queues.
+//! Positions of the waiting packets in a link's ring, for disciplines with several queues.
 //!
-//! The ring holds waiting packets in the order of arrival. Here stands which of them is whose, by place in the ring behind
-//! the packet in service, so that a packet served out of turn changes places with the first.
+//! The ring holds waiting packets in the order of arrival. This table maps ring positions behind the packet in service
+//! to packets, so that a packet served out of order can be swapped with the first.
 
 use std::collections::VecDeque;
 
 use super::arrival::Arrival;
 use crate::packet::Ecn;
 
-/// A packet that waits.
+/// A waiting packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
-    /// Its place in the ring, counted from the first packet that ever waited.
+    /// Its position in the ring, counted from the first packet that ever waited.
     place: u64,
     pub(crate) arrived_ns: u64,
     pub(crate) size: u16,
     pub(crate) ecn: Ecn,
 }
 
-/// The packets that wait, each known by a number until it leaves.
+/// The waiting packets, each identified by a number until it leaves.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     packets: Vec<Waiting>,
-    /// Numbers that are free.
+    /// Free numbers.
     free: Vec<u32>,
-    /// Who stands at each place of the ring behind the packet in service, the first of which is `first`.
+    /// The packet at each ring position behind the packet in service; the first position is `first`.
     ring: VecDeque<u32>,
     first: u64,
 }
 
 impl Places {
-    /// The arriving packet stands behind all others: its number.
+    /// Adds the arriving packet behind all others. Returns its number.
     pub(crate) fn push(&mut self, arrival: Arrival<'_>) -> u32 {
         let Arrival { now_ns: arrived_ns, size, ecn, .. } = arrival;
         let waiting = Waiting { place: self.first + self.ring.len() as u64, arrived_ns, size, ecn };
@@ -48,12 +48,12 @@ impl Places {
         packet
     }
 
-    /// The packet of this number.
+    /// The packet with this number.
     pub(crate) fn get(&self, packet: u32) -> Waiting {
         self.packets[packet as usize]
     }
 
-    /// The packet leaves its place in the ring to the first one: how many places behind that it stood.
+    /// Removes a packet; the first one moves to its ring position. Returns its distance behind the first.
     pub(crate) fn take(&mut self, packet: u32) -> usize {
         let place = self.packets[packet as usize].place;
         let behind = (place - self.first) as usize;
@@ -67,7 +67,7 @@ impl Places {
         behind
     }
 
-    /// All that waits is gone.
+    /// Removes all packets.
     pub(crate) fn clear(&mut self) {
         self.first += self.ring.len() as u64;
         self.packets.clear();

@@ -1,28 +1,28 @@
-//! Random early detection: packets are dropped with a probability that rises with the average queue, before the queue
-//! is full.
+//! Random early detection: packets are dropped with a probability that rises with the average queue length, before the
+//! queue is full.
 //!
 //! S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
 //! Networking 1(4), 1993; the gentle slope from S. Floyd, "Recommendation on using the gentle_ variant of RED", 2000.
 //!
-//! At each arrival, with q packets in the queue before it (the one being sent counted) and weight w:
+//! At each arrival, with q packets already in the queue (including the one being sent) and weight w:
 //!
-//! - avg ← (1 − w)·avg + w·q, or, when the queue is empty, avg ← (1 − w)^m·avg, with m the whole packets that
-//!   could have been sent since it became empty. The paper leaves open how long those are; here they are as long as
-//!   the arriving one. Each stretch of idle time counts once, though several packets may be dropped in it.
+//! - avg ← (1 − w)·avg + w·q or, if the queue is empty, avg ← (1 − w)^m·avg, where m is the number of whole packets
+//!   that could have been sent since it became empty. The paper does not specify their size; here it is that of the
+//!   arriving packet. Each idle period counts once, even if several packets are dropped in it.
 //! - p_b = 0 below `min`; `max_probability`·(avg − min)/(max − min) up to `max`; when gentle, `max_probability` +
 //!   (1 − `max_probability`)·(avg − max)/max up to 2·`max`; then 1.
-//! - The packet is dropped with p_a = p_b / (1 − count·p_b), 1 when count·p_b ≥ 1. `count` is the number of packets
-//!   let in since the last drop (or since avg was below `min`): the distance of drops is then uniform on 1 … 1/p_b,
-//!   which is what the paper wants, and their share for a constant average is 2·p_b/(1 + p_b). (The paper's listing
-//!   sets count to 0 at a drop and raises it before it is used next, so that distances would end at 1/p_b − 1, and
-//!   with p_b ≥ ½, on the gentle slope, every packet would be dropped. Here the first packet after a drop has count 0.)
-//! - With `ecn`, a packet that is ECN-capable, or carries congestion experienced already, is marked where it would be
-//!   dropped and p_b < 1: such a drop is a signal, and the mark is the same signal (RFC 3168 §5; S. Floyd, "TCP and
-//!   Explicit Congestion Notification", 1994). Where p_b is 1 (from `max` on, or from 2·`max` when gentle) the average
-//!   is beyond what signals control, and all are dropped. count begins anew at a mark as at a drop.
-//! - What passes, marked or not, must still find room below the hard limit.
+//! - The packet is dropped with p_a = p_b / (1 − count·p_b), 1 if count·p_b ≥ 1. `count` is the number of packets
+//!   accepted since the last drop (or since avg was below `min`). The distance between drops is then uniform on 1 …
+//!   1/p_b, as the paper intends, and their fraction for a constant average is 2·p_b/(1 + p_b). (The paper's listing
+//!   sets count to 0 at a drop and increments it before the next use, so that distances would end at 1/p_b − 1 and,
+//!   with p_b ≥ ½ on the gentle slope, every packet would be dropped. Here the first packet after a drop has count 0.)
+//! - With `ecn`, a packet that is ECN-capable or already marked is marked instead of dropped if p_b < 1: such a drop is
+//!   a signal, and the mark is the same signal (RFC 3168 §5; S. Floyd, "TCP and Explicit Congestion Notification",
+//!   1994). If p_b is 1 (from `max` on, or from 2·`max` if gentle), the average is beyond the control of signals, and
+//!   all packets are dropped. count restarts at a mark as at a drop.
+//! - A packet that passes, marked or not, must still fit the hard limit.
 //!
-//! One number is drawn a packet, and none where p_a is 0 or 1.
+//! One random number is drawn per packet, and none if p_a is 0 or 1.
 
 use algorithm::declare::{flag, length, limit, number};
 use algorithm::{About, Declared, Order, declared};
@@ -38,7 +38,7 @@ use crate::packet::Ecn;
 use crate::probability::Probability;
 
 declared! {
-    /// Settings of RED. The average queue is in packets.
+    /// Settings of RED. The average queue length is in packets.
     pub struct Config {
         required {
             /// capacity of the queue
@@ -85,17 +85,17 @@ impl Discipline for Red {
     }
 }
 
-/// RED at work.
+/// State of RED.
 #[derive(Clone, Debug)]
 pub(crate) struct Red {
     limit: DropTail,
     early: Config,
-    /// Average queue in packets.
+    /// Average queue length in packets.
     average: f64,
-    /// Packets let in since the last drop or mark.
+    /// Packets accepted since the last drop or mark.
     count: u64,
     marked: u64,
-    /// Idle time up to here is in the average.
+    /// Idle time before this is included in the average.
     idle_counted_ns: u64,
 }
 
@@ -127,14 +127,14 @@ impl Red {
             let idle_ns = arrival.now_ns.saturating_sub(since_ns);
             let (packets, taking_ns) = arrival.transmitter.could_send(idle_ns, arrival.size);
             self.average *= power(keep, packets);
-            // The rest, less than a packet's time, is left for the next arrival.
+            // The remainder, less than a packet's time, is left for the next arrival.
             self.idle_counted_ns = since_ns + taking_ns;
         } else {
             self.average = keep * self.average + self.early.weight * arrival.packets as f64;
         }
     }
 
-    /// Whether this packet is to carry the signal.
+    /// Whether this packet gets a signal.
     fn chooses(&self, p_b: f64, rng: &mut impl RngCore) -> bool {
         let spread = 1.0 - self.count as f64 * p_b;
         let p_a = if p_b < spread { p_b / spread } else { 1.0 };
@@ -143,7 +143,7 @@ impl Red {
 }
 
 impl Config {
-    /// p_b, the drop probability before drops are spread.
+    /// p_b, the drop probability before drops are spread out.
     fn probability(&self, average: f64) -> f64 {
         let Self { min_packets: min, max_packets: max, max_probability, .. } = *self;
         if average < min {
@@ -158,7 +158,7 @@ impl Config {
     }
 }
 
-/// `base` to the `exponent`, by multiplication only: the C library's `pow` differs from machine to machine.
+/// `base` to the power `exponent`, by multiplication only: the C library's `pow` differs between machines.
 fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut result = 1.0;
     while exponent > 0 {

@@ -1,23 +1,24 @@
-//! A token bucket: tokens for `rate_bps` come in all the time until `burst` are there, and a packet leaves when there are as
-//! many as it has bytes, which it takes. Within any t seconds no more leaves than rate · t + burst, and one packet.
+//! A token bucket: tokens arrive at `rate_bps` until the bucket holds `burst`. A packet leaves when there are as many
+//! tokens as it has bytes, and consumes them. In any t seconds at most rate · t + burst leaves, plus one packet.
 
 use super::work::WORK_PER_BYTE;
 
-/// A token bucket in front of a link: the tokens come in at the rate, in bits per second.
+/// A token bucket before a link. Tokens arrive at the rate, in bits per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketConfig {
-    /// The most that may be sent at once, in bytes.
+    /// Maximum burst in bytes.
     pub burst_bytes: u64,
-    /// Whether packets that find too few tokens are dropped in place of queued.
+    /// Whether packets without enough tokens are dropped and not queued.
     pub polices: bool,
 }
 
-/// Times are kept as the work that the rate does until then, in units of 10⁻⁹ bit: no rounding adds up.
+/// Times are kept as the work that the rate does until then, in units of 10⁻⁹ bit, so that rounding errors do not
+/// accumulate.
 #[derive(Clone, Debug)]
 pub(super) struct Bucket {
     rate_bps: u128,
     burst: u128,
-    /// When the bucket is full again if nothing more is taken.
+    /// When the bucket is full again if no more tokens are used.
     full: u128,
     polices: bool,
 }
@@ -28,7 +29,8 @@ impl Bucket {
         Self { rate_bps: rate_bps as u128, burst, full: 0, polices }
     }
 
-    /// When a packet that comes at `now_ns` finds enough tokens; one larger than the bucket, when it finds it full.
+    /// When enough tokens are available for a packet that arrives at `now_ns`; for a packet larger than the bucket,
+    /// when the bucket is full.
     pub(super) fn departure_ns(&self, now_ns: u64, size: u16) -> u64 {
         let spare = self.burst.saturating_sub(work(size));
         let at_ns = self.full.saturating_sub(spare).div_ceil(self.rate_bps);
@@ -41,8 +43,8 @@ impl Bucket {
         departure_ns
     }
 
-    /// Tokens come at another rate from `now_ns` on. What packets of `taken_bytes` in all took that have not departed is given
-    /// back: they must be sent again.
+    /// Changes the rate of the tokens from `now_ns` on. The tokens used by packets of `taken_bytes` in total that have
+    /// not departed are returned, because these packets must be sent again.
     pub(super) fn change_rate(&mut self, now_ns: u64, rate_bps: u64, taken_bytes: u64) {
         let taken = u128::from(taken_bytes) * u128::from(WORK_PER_BYTE);
         let missing = self.full.saturating_sub(taken).saturating_sub(u128::from(now_ns) * self.rate_bps);
@@ -50,7 +52,7 @@ impl Bucket {
         self.full = u128::from(now_ns) * self.rate_bps + missing;
     }
 
-    /// Whether what would have to wait is dropped.
+    /// Whether packets that would have to wait are dropped.
     pub(super) const fn polices(&self) -> bool {
         self.polices
     }
@@ -65,8 +67,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// 8 Mbit/s are 1 byte a microsecond; a bucket of 3,000 bytes lets two packets of 1,500 go, then one every 1.5 ms. After
-    /// 4 ms without any it has 3,000 tokens again, not 4,000.
+    /// 8 Mbit/s are 1 byte per microsecond. A bucket of 3,000 bytes sends two packets of 1,500 bytes at once, then one
+    /// every 1.5 ms. After 4 ms without packets it has 3,000 tokens again, not 4,000.
     #[test]
     fn tokens_by_hand() {
         let mut bucket = Bucket::new(8_000_000, 3_000, false);
@@ -74,12 +76,13 @@ mod tests {
         assert_eq!(times, [1_000, 1_000, 1_501_000, 3_001_000]);
         let later: Vec<u64> = (0..3).map(|_| bucket.send(9_000_000, 1_500)).collect();
         assert_eq!(later, [9_000_000, 9_000_000, 10_500_000]);
-        // Of 1,000 tokens at 11.5 ms a packet of 600 leaves 400, and 1,100 are there 0.7 ms later.
+        // Of 1,000 tokens at 11.5 ms, a packet of 600 bytes leaves 400; 1,100 are available 0.7 ms later.
         assert_eq!((bucket.send(11_500_000, 600), bucket.send(11_500_000, 1_100)), (11_500_000, 12_200_000));
     }
 
-    /// At 8 Mbit/s with a bucket of 3,000 bytes the third packet of 1,500 would leave at 1.5 ms. At 0.5 ms there are 500
-    /// tokens; at 4 Mbit/s, half a byte a microsecond, the other 1,000 take 2 ms more. A bucket that was full stays full.
+    /// At 8 Mbit/s with a bucket of 3,000 bytes, the third packet of 1,500 bytes would leave at 1.5 ms. At 0.5 ms there
+    /// are 500 tokens; at 4 Mbit/s, half a byte per microsecond, the other 1,000 take 2 ms more. A full bucket stays
+    /// full.
     #[test]
     fn tokens_stay_when_the_rate_changes() {
         let mut bucket = Bucket::new(8_000_000, 3_000, false);
@@ -93,7 +96,7 @@ mod tests {
     }
 
     proptest! {
-        /// The law: in every interval at most rate · time + burst, and a packet where it is larger than the bucket.
+        /// The law: at most rate · time + burst in every interval, plus a packet if it is larger than the bucket.
         #[test]
         fn no_interval_has_more_than_its_tokens(
             rate_bps in 1_000..1_000_000_000_u64,

@@ -1,20 +1,20 @@
-//! Which of a trace's opportunities each packet takes. See [`crate::Trace`] for what an opportunity is.
+//! The opportunities of a trace that each packet uses. See [`crate::Trace`] for what an opportunity is.
 
 use std::sync::Arc;
 
 use crate::trace::Trace;
 
-/// The opportunities that are taken, from the first on; an opportunity's time falls never from one to the next.
+/// The opportunities used so far. Their times do not decrease.
 #[derive(Clone, Debug)]
 pub(super) struct Opportunities {
     trace: Arc<Trace>,
-    /// When the period of the next opportunity began; `u64::MAX` when that is beyond the end of time.
+    /// Beginning of the period of the next opportunity; `u64::MAX` if it is beyond the maximum time.
     period_began_ns: u64,
     /// Index of the next opportunity.
     next: usize,
-    /// When the last one taken is or was.
+    /// Time of the last opportunity used.
     last_ns: u64,
-    /// Bytes left of the opportunity.
+    /// Bytes left of that opportunity.
     left: u32,
 }
 
@@ -23,7 +23,7 @@ impl Opportunities {
         Self { trace, period_began_ns: 0, next: 0, last_ns: 0, left: 0 }
     }
 
-    /// When a packet of `size` bytes that came at `arrived_ns` departs, those before it having taken theirs.
+    /// Departure time of a packet of `size` bytes that arrived at `arrived_ns`, after its predecessors were sent.
     pub(super) fn send(&mut self, arrived_ns: u64, size: u16) -> u64 {
         if arrived_ns >= self.last_ns {
             self.left = 0;
@@ -40,7 +40,7 @@ impl Opportunities {
         self.last_ns
     }
 
-    /// Gives back what was taken after `now_ns`.
+    /// Returns the opportunities used after `now_ns`.
     pub(super) fn stop(&mut self, now_ns: u64) {
         if now_ns < self.last_ns {
             (self.last_ns, self.left) = (now_ns, 0);
@@ -61,11 +61,11 @@ impl Opportunities {
         }
     }
 
-    /// The next opportunity is the first one after `now_ns`.
+    /// Makes the first opportunity after `now_ns` the next one.
     fn seek(&mut self, now_ns: u64) {
         let into_ns = now_ns % self.trace.period_ns();
         self.period_began_ns = now_ns - into_ns;
-        // The last one of a period is its end, so there is one.
+        // The last opportunity of a period is at its end, so there is always one.
         self.next = self.trace.times_ns().partition_point(|&time_ns| time_ns <= into_ns);
     }
 }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_first_opportunity_of_a_period_is_together_with_the_last_of_the_one_before() {
         let mut link = of("0\n5\n");
-        // That of time 0 is over when a packet comes at 0.
+        // The opportunity at time 0 is over when a packet arrives at 0.
         let departures: Vec<u64> = (0..5).map(|_| link.send(0, 1_500) / MS).collect();
         assert_eq!(departures, [5, 5, 10, 10, 15]);
     }
@@ -98,10 +98,12 @@ mod tests {
     #[test]
     fn small_packets_share_an_opportunity_and_large_ones_take_several() {
         let mut link = of("10\n");
-        // 4 × 376 = 1,504. Then 104 of the second is left, of which a full packet takes all and 1,400 of the third.
+        // 4 × 376 = 1,504. Then 104 bytes of the second are left; a full packet uses all of these and 1,400 of the
+        // third.
         let sizes = [372, 372, 372, 372, 1_396, 1_500, 99, 2_900, 101];
         let departures: Vec<u64> = sizes.map(|size| link.send(0, size) / MS).to_vec();
-        // 99 + 4 of the 104 left, so that 1 is; 2,904 is that, 1,504 and 1,399; of which 105 are left for the last.
+        // 99 + 4 of the 104 bytes left, so 1 remains; 2,904 is that, 1,504 and 1,399, which leaves 105 for the last
+        // packet.
         assert_eq!(departures, [10, 10, 10, 10, 20, 30, 30, 50, 50]);
         assert_eq!(link.send(0, 0), 60 * MS);
     }

@@ -112,9 +112,9 @@ fn a_rate_that_comes_back_leaves_no_rounding_behind() {
     }
     change(&mut link, 1, rate(7_000_000_000));
     change(&mut link, 2, rate(3_000_000_000));
-    // 3 bits are sent by 1 ns, 10 by 2 ns, then 3 a nanosecond; packets end after 8, 16, 24 and 32 bits. The first
-    // two end at 1 + 5/7 and 1 + 13/7 as seen at 1 ns, so they count as departed at 1 and 2. The 6 bits that the
-    // second still lacks at 2 ns are not forgotten: the third ends at 2 + 14/3, the fourth at 2 + 22/3.
+    // 3 bits are sent by 1 ns, 10 by 2 ns, then 3 per nanosecond; packets end after 8, 16, 24 and 32 bits. The first
+    // two end at 1 + 5/7 and 1 + 13/7 as computed at 1 ns, so that they count as departed at 1 and 2. The 6 bits that
+    // the second still lacks at 2 ns are kept: the third ends at 2 + 14/3, the fourth at 2 + 22/3.
     let departures: Vec<u64> = deliver_all(&mut link).iter().map(|&(_, departure_ns, _)| departure_ns).collect();
     assert_eq!(departures, [1, 2, 6, 9]);
 }
@@ -154,7 +154,7 @@ fn a_dead_link_loses_its_queue_and_what_arrives_but_not_what_is_on_the_wire() {
     assert_eq!(arrivals(&mut link), [11 * MS]);
     let counters = link.counters(20 * MS);
     assert_eq!((counters.arrived_packets, counters.dropped_dead, counters.sent_packets), (5, 4, 1));
-    // 4 packets for 1 ms, 3 for half a millisecond.
+    // 4 packets for 1 ms, then 3 for half a millisecond.
     assert_eq!(counters.queue_packet_ns, u128::from(4 * MS + 3 * MS / 2));
 }
 

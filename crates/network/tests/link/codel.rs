@@ -1,4 +1,4 @@
-//! CoDel on a link: decisions at the head, made late but in order.
+//! CoDel on a link: decisions at the head are made late but in order.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn link(ecn: bool) -> Link<u64> {
     )
 }
 
-/// What leaves: tag, departure, arrival, and whether it was dropped at the head.
+/// The packets that leave: tag, departure, arrival, and whether it was dropped at the head.
 fn drain(link: &mut Link<u64>) -> Vec<(u64, u64, u64, bool)> {
     let mut out = Vec::new();
     while let Some(at_ns) = link.next_arrival_ns() {
@@ -24,8 +24,9 @@ fn drain(link: &mut Link<u64>) -> Vec<(u64, u64, u64, bool)> {
     out
 }
 
-/// 300 packets at once. Packet k is at the head at k ms; from 5 ms on it waited 5 ms, so the first drop is at 105 ms:
-/// packet 105. Packet 106 is sent in its place from 105 ms to 106 ms. The next are due at 205 ms and 275.7 ms.
+/// 300 packets at once. Packet k is at the head at k ms. From 5 ms on packets have waited at least 5 ms, so the first
+/// drop is at 105 ms: packet 105. Packet 106 is sent instead from 105 ms to 106 ms. The next drops are due at 205 ms
+/// and 275.7 ms.
 #[test]
 fn a_standing_queue_worked_by_hand() {
     let mut link = link(false);
@@ -36,7 +37,7 @@ fn a_standing_queue_worked_by_hand() {
     assert_eq!(link.queue(105 * MS), (194, 194 * 1_500), "one sent, one dropped");
     let out = drain(&mut link);
     let dropped: Vec<_> = out.iter().filter(|line| line.3).copied().collect();
-    // At 276 ms packet 278 is at the head: two were dropped before it.
+    // At 276 ms packet 278 is at the head, because two packets were dropped before it.
     assert_eq!(
         dropped,
         [(105, 105 * MS, 115 * MS, true), (206, 205 * MS, 215 * MS, true), (278, 276 * MS, 286 * MS, true)]
@@ -69,8 +70,8 @@ fn ecn_capable_packets_are_all_sent_and_the_drops_are_marks() {
     assert_eq!((counters.sent_packets, counters.dropped_early, counters.marked), (300, 0, 3));
 }
 
-/// What is behind the head decides too: 1,500 bytes are not enough for a drop, one byte more is. An arrival at the very
-/// moment of the decision comes after it.
+/// The bytes behind the head matter too: 1,500 are not enough for a drop, one more is. An arrival at the time of the
+/// decision comes after it.
 #[test]
 fn an_arrival_counts_for_the_decisions_after_it_and_for_none_before() {
     for (last_ns, drops) in [(105 * MS - 1, 1), (105 * MS, 0)] {
@@ -85,7 +86,7 @@ fn an_arrival_counts_for_the_decisions_after_it_and_for_none_before() {
     }
 }
 
-/// A source that does not slow down, 2 % above capacity for ten minutes: drop-tail would fill any queue.
+/// An unresponsive source sends 2 % above capacity for ten minutes: with drop-tail it would fill any queue.
 #[test]
 fn the_wait_stays_near_the_target_under_a_long_overload() {
     let mut link = link_of(12_000_000, 0, QueueConfig::CoDel(queue::codel::Config::new(Limit::Packets(10_000))));
@@ -109,7 +110,7 @@ fn the_wait_stays_near_the_target_under_a_long_overload() {
     println!("mean wait {mean_ms} ms, longest {longest_ns} ns, {sent} sent");
     assert!((2.5..10.0).contains(&mean_ms), "{mean_ms}");
     assert!(longest_ns < 40 * MS, "{longest_ns}");
-    // The link never ran dry for long: 600 s of 1 ms each.
+    // The link was never idle for long: 600 s of 1 ms each.
     assert!(sent > 597_000, "{sent}");
 }
 
@@ -120,7 +121,7 @@ fn a_change_of_rate_or_death_meets_only_the_packet_in_service() {
     for tag in 0..300 {
         send(&mut link, 0, tag, 1_500);
     }
-    // At 110.5 ms packet 111 is half sent; the rest and the others take ten times as long.
+    // At 110.5 ms packet 111 is half sent; the rest and the other packets take ten times as long.
     link.change(110 * MS + MS / 2, Change { rate_bps: Some(1_200_000), ..Change::default() }, &mut |_| ());
     let mut dropped = Vec::new();
     link.change(130 * MS, Change { dead: Some(true), ..Change::default() }, &mut |packet| dropped.push(packet.tag));

@@ -1,4 +1,4 @@
-//! Whatever happens, each packet is somewhere, once, and in its order.
+//! Conservation: every packet is accounted for once and in order.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
         1_u32..4_000,
     )
         .prop_map(|(limit, target_ns, interval_ns, mtu_bytes, [ecn, isolates_hosts], queues, quantum_bytes)| {
-            // With a set of eight the five flows do not meet, which could change their order.
+            // With a set of eight queues the five flows do not collide, which could change their order.
             let queues = if isolates_hosts { 8 } else { queues };
             let config =
                 queue::fq_codel::Config { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn };
@@ -163,21 +163,21 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Counts by itself, and checks the link's counts.
+/// Keeps its own counters and checks the link's.
 #[derive(Default)]
 struct Books {
-    /// The link has a trace, so that its rate does not change.
+    /// Whether the link has a trace, so that its rate cannot change.
     traced: bool,
-    /// Flows take turns, so that packets keep their order only within a flow.
+    /// Whether flows take turns, so that packets keep their order only within a flow.
     fair: bool,
     now_ns: u64,
     arrived: u64,
     dropped: [u64; 3],
-    /// Tags that were accepted and not seen since, in order.
+    /// Tags of accepted packets not yet delivered, in order.
     inside: std::collections::VecDeque<u64>,
     delivered: u64,
     lost: u64,
-    /// Dropped at the head, as far as they were handed out.
+    /// Packets dropped at the head and returned by the link.
     dropped_at_head: u64,
     bytes_out: u64,
     last_arrival_ns: u64,
@@ -256,7 +256,7 @@ impl Books {
         let counters = link.counters(self.now_ns);
         let (waiting, waiting_bytes) = link.queue(self.now_ns);
         assert_eq!(counters.arrived_packets, self.arrived);
-        // Those dropped at the head that are still to be handed out.
+        // Packets dropped at the head that the link has yet to return.
         let dropped = counters.dropped_early + counters.dropped_full;
         let at_head = dropped - self.dropped[0] - self.dropped[1] - self.dropped_at_head;
         assert_eq!(counters.dropped_dead, self.dropped[2]);
@@ -296,7 +296,7 @@ proptest! {
         prop_assert_eq!(counters.sent_bytes, books.bytes_out);
     }
 
-    /// Looking at a link at any time changes nothing: the queue is the same drained early or late.
+    /// Reading a link's state at any time changes nothing: departures may be processed early or late.
     #[test]
     fn looking_changes_nothing(
         (capacity, queue, loss) in (capacity(), queue(), loss()),

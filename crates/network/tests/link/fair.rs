@@ -13,7 +13,7 @@ fn fq_codel(limit: Limit) -> QueueConfig {
     QueueConfig::FqCoDel(queue::fq_codel::Config::new(limit))
 }
 
-/// A sparse flow beside one that fills the queue waits for the packet in service and, at most, one more.
+/// A sparse flow beside one that fills the queue waits for the packet in service and at most one more.
 #[test]
 fn a_sparse_flow_does_not_wait_behind_a_full_queue() {
     let mut link = link_of(RATE_BPS, 0, fq_codel(Limit::Packets(1_000)));
@@ -29,7 +29,7 @@ fn a_sparse_flow_does_not_wait_behind_a_full_queue() {
                 longest_ns = longest_ns.max(packet.departure_ns - at_ns);
             }
         }
-        // 1.5 packets a millisecond of the bulk flow, whatever becomes of them.
+        // The bulk flow sends 1.5 packets per millisecond, regardless of drops.
         for _ in 0..1 + now_ms % 2 {
             let _ = link.enqueue_of(now_ns, packet(1_000_000 + tag, 1_500), || 1_u64);
             tag += 1;
@@ -43,7 +43,7 @@ fn a_sparse_flow_does_not_wait_behind_a_full_queue() {
     assert!(longest_ns > 0 && longest_ns <= 2_100_000, "{longest_ns}");
 }
 
-/// Five flows that send more than their share, one of them ten times as much and one small packets: each gets a fifth.
+/// Five flows exceed their share, one of them tenfold and one with small packets: each gets a fifth.
 #[test]
 fn flows_that_send_too_much_get_equal_shares() {
     let mut link = link_of(RATE_BPS, 0, fq_codel(Limit::Packets(500)));
@@ -94,7 +94,7 @@ fn a_full_queue_drops_from_the_flow_that_fills_it() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// One flow alone sees CoDel: the same departures, drops and marks.
+    /// A single flow sees plain CoDel: the same departures, drops and marks.
     #[test]
     fn one_flow_sees_codel(
         arrivals in prop::collection::vec((0_u64..3 * MS, 40_u16..1_501), 1..400),
@@ -125,8 +125,8 @@ proptest! {
     }
 }
 
-/// One host with one flow, one with eight, all of them sending more than they may: half of the link each, and an eighth of
-/// that to each flow of the second. Without isolation a ninth each.
+/// One host with one flow and one with eight, all of which exceed their share: each host gets half of the link, and
+/// each flow of the second an eighth of that. Without isolation, each flow gets a ninth.
 #[test]
 fn hosts_get_equal_shares_and_so_do_their_flows() {
     for isolates_hosts in [true, false] {
@@ -138,7 +138,7 @@ fn hosts_get_equal_shares_and_so_do_their_flows() {
             let now_ns = now_ms * MS;
             while link.next_arrival_ns().is_some_and(|at_ns| at_ns <= now_ns) {
                 let packet = link.deliver(link.next_arrival_or_max_ns());
-                // Once the queues are there.
+                // Once the queues have built up.
                 if !packet.lost() && now_ms > 1_000 {
                     bytes[(packet.tag % 9) as usize] += u64::from(packet.size);
                 }
@@ -146,7 +146,7 @@ fn hosts_get_equal_shares_and_so_do_their_flows() {
             for flow in 0..9 {
                 let host = u32::from(flow > 0);
                 let flow = network::Flow { number: flow, hosts: [host; 2] };
-                // The lone flow sends as much as the others together.
+                // The single flow sends as much as half of the others together.
                 for _ in 0..if flow.number == 0 { 4 } else { 1 } {
                     let _ = link.enqueue_of(now_ns, packet(flow.number, 1_500), || flow);
                 }

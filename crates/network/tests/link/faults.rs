@@ -1,4 +1,4 @@
-//! What a caller must not do ends at once.
+//! Misuse by the caller panics at once.
 
 use network::Change;
 

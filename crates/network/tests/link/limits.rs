@@ -17,7 +17,7 @@ fn packets_limit_holds_exactly_that_many_with_the_one_being_sent() {
     }
     assert_eq!(link.enqueue(0, packet(3, 1)), Enqueue::Dropped(DropReason::Full));
     assert_eq!(link.enqueue(999_999, packet(4, 1)), Enqueue::Dropped(DropReason::Full));
-    // A packet that departs now has left.
+    // A packet that departs now no longer counts.
     assert!(!send(&mut link, 1_000_000, 5, 1_500), "the departed one is still to be delivered");
     assert_eq!(link.enqueue(1_000_000, packet(6, 1)), Enqueue::Dropped(DropReason::Full));
     assert_eq!(link.queue(1_000_000), (3, 4_500));

@@ -1,4 +1,4 @@
-//! Links as their callers see them.
+//! Links as seen by their callers.
 #![allow(missing_docs)]
 
 mod changes;
@@ -47,7 +47,7 @@ fn packet(tag: u64, size: u16) -> Packet<u64> {
     Packet::new(tag, size, 0, Ecn::NotEct)
 }
 
-/// Enqueues a packet that must be accepted; whether it was the first.
+/// Enqueues a packet that must be accepted. Returns whether it was the first.
 fn send(link: &mut Link<u64>, now_ns: u64, tag: u64, size: u16) -> bool {
     match link.enqueue(now_ns, packet(tag, size)) {
         Enqueue::Accepted { first } => first,
@@ -56,7 +56,7 @@ fn send(link: &mut Link<u64>, now_ns: u64, tag: u64, size: u16) -> bool {
     }
 }
 
-/// Delivers all that is under way: (tag, departure, arrival).
+/// Delivers all packets in flight: (tag, departure, arrival).
 fn deliver_all(link: &mut Link<u64>) -> Vec<(u64, u64, u64)> {
     let mut delivered = Vec::new();
     while let Some(at_ns) = link.next_arrival_ns() {

@@ -1,11 +1,11 @@
-//! A discipline that is not in the tree.
+//! An external queue discipline.
 
 use network::DropReason;
 use network::queue::{Arrival, Discipline, Entry};
 
 use super::*;
 
-/// Drop-tail for so many packets.
+/// Drop-tail with a limit in packets.
 #[derive(Clone, Debug)]
 struct Mine {
     packets: u64,

@@ -6,8 +6,8 @@ const MS: u64 = 1_000_000;
 /// 1,500 bytes take 1 ms.
 const RATE_BPS: u64 = 12_000_000;
 
-/// Load of 1.25 that does not answer to drops: PIE must drop a fifth, and the delay is at the target. That is where the
-/// controller rests, for its step is α·(delay − target) while the delay does not change.
+/// An unresponsive load of 1.25: PIE must drop a fifth, and the delay is at the target. This is the controller's
+/// equilibrium, because its step is α·(delay − target) while the delay is constant.
 #[test]
 fn the_delay_of_a_load_that_does_not_answer_is_the_target() {
     let mut link = link_of(RATE_BPS, 0, QueueConfig::Pie(queue::pie::Config::new(Limit::Packets(10_000))));
@@ -35,7 +35,7 @@ fn the_delay_of_a_load_that_does_not_answer_is_the_target() {
     assert!((12.0..18.0).contains(&delay_ms), "{delay_ms}");
 }
 
-/// What is sent at the link's rate never waits, and nothing is dropped.
+/// Packets sent at the link's rate never wait and are not dropped.
 #[test]
 fn a_load_below_the_rate_is_left_alone() {
     let mut link = link_of(RATE_BPS, 0, QueueConfig::Pie(queue::pie::Config::new(Limit::Packets(10_000))));
@@ -48,12 +48,12 @@ fn a_load_below_the_rate_is_left_alone() {
     }
 }
 
-/// A burst of 140 ms passes whole after a calm time; RFC 8033 §4.4 allows 150 ms.
+/// A burst of 140 ms passes without drops after a quiet period; RFC 8033 §4.4 allows 150 ms.
 #[test]
 fn a_burst_passes() {
     let mut link = link_of(RATE_BPS, 0, QueueConfig::Pie(queue::pie::Config::new(Limit::Packets(10_000))));
     for tag in 0..500 {
-        // Three times the rate.
+        // At three times the rate.
         let now_ns = 1_000 * MS + tag * MS / 3;
         if now_ns < 1_140 * MS {
             assert!(matches!(link.enqueue(now_ns, packet(tag, 1_500)), Enqueue::Accepted { .. }), "{tag}");

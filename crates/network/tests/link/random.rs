@@ -1,4 +1,4 @@
-//! Random numbers: none without need, the same for the same seed.
+//! Random numbers: none are drawn without need, and equal seeds give equal draws.
 
 use network::Change;
 
@@ -10,7 +10,7 @@ fn a_clean_link_never_touches_its_stream() {
     for tag in 0..1_000 {
         let _ = link.enqueue(tag * 100_000, packet(tag, 1_500));
     }
-    // A loss model put in now begins with the first number of the stream.
+    // A loss model set now starts with the first number of the stream.
     let mut fresh = link_of(1_000_000, 5, QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(3) }));
     let loss = Some(LossConfig::Bernoulli(loss::Bernoulli { probability: 0.5 }));
     let at_ns = 1_000_000_000_000;

@@ -1,5 +1,5 @@
-//! The link against a model of it that moves nanosecond by nanosecond and bit by bit: no divisions, no numbers, no
-//! laziness, another way to do everything.
+//! Compares the link with a model that advances nanosecond by nanosecond and bit by bit: without divisions, packet
+//! numbers or lazy evaluation, so that everything is computed differently.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use rand_core::RngCore;
 
 use super::*;
 
-/// 10⁻⁹ bit: `rate_bps` of them are sent in a nanosecond.
+/// Units of 10⁻⁹ bit, of which `rate_bps` are sent per nanosecond.
 const WORK_PER_BYTE: u64 = 8_000_000_000;
 
 struct Waiting {
@@ -21,7 +21,7 @@ struct Waiting {
     arrived_ns: u64,
 }
 
-/// One line of the log that both links must write alike.
+/// A line of the log, which must be equal for both links.
 #[derive(Clone, Debug, PartialEq)]
 enum Line {
     Dropped(u64, DropReason),
@@ -37,10 +37,10 @@ struct Reference {
     bad: bool,
     since_loss: u64,
     queue: VecDeque<Waiting>,
-    /// Work, less than a nanosecond's, of a packet that departed at this very nanosecond.
+    /// Remaining work, less than a nanosecond's, of a packet that departed at this nanosecond.
     spill: u64,
     last_arrival_ns: u64,
-    /// Departed or dropped at the head.
+    /// Packets that departed or were dropped at the head.
     wire: VecDeque<Line>,
     queue_packet_ns: u128,
     sent: (u64, u64),
@@ -103,7 +103,7 @@ impl Reference {
         ));
     }
 
-    /// RFC 8289 §5.6, dodequeue: may the first packet be dropped?
+    /// RFC 8289 §5.6, dodequeue: whether the first packet may be dropped.
     fn codel_may_drop(&mut self, target_ns: u64, interval_ns: u64, mtu_bytes: u32) -> bool {
         let behind: u64 = self.queue.iter().skip(1).map(|waiting| u64::from(waiting.size)).sum();
         match self.queue.front() {
@@ -123,7 +123,7 @@ impl Reference {
         }
     }
 
-    /// Whether a mark does in place of a drop of the first packet, which is dropped if not.
+    /// Returns whether the first packet is marked; otherwise it is dropped.
     fn codel_signal(&mut self, ecn: bool) -> bool {
         let first = self.queue.front_mut().unwrap();
         if ecn && first.ecn != Ecn::NotEct {
@@ -137,7 +137,7 @@ impl Reference {
         false
     }
 
-    /// RFC 8289 §5.6, deque, with marks as Linux makes them: what is first afterwards is sent.
+    /// RFC 8289 §5.6, deque, with marks as in Linux: the packet that is first afterwards is sent.
     fn codel_deque(&mut self) {
         let QueueConfig::CoDel(queue::codel::Config { target_ns, interval_ns, mtu_bytes, ecn, .. }) = self.config.queue
         else {
@@ -173,7 +173,7 @@ impl Reference {
         }
     }
 
-    /// A packet departs at the last nanosecond at or before its end: when less than a nanosecond's work is left.
+    /// A packet departs at the last nanosecond at or before its end: when less than one nanosecond's work is left.
     fn depart(&mut self) {
         while self.queue.front().is_some_and(|first| first.work < self.config.rate_bps) {
             let first = self.queue.pop_front().unwrap();
@@ -219,7 +219,7 @@ impl Reference {
             return false;
         };
         if self.queue.is_empty() {
-            // Take packets of this size out of the idle time while there is time for one.
+            // Subtract packets of this size from the idle time while it is long enough.
             let time = u128::from(size.max(1)) * u128::from(WORK_PER_BYTE);
             let mut packets = 0_u128;
             while u128::from(self.red.idle_ns) * u128::from(self.config.rate_bps) >= (packets + 1) * time {
@@ -293,7 +293,7 @@ impl Reference {
                 self.since_loss == 0
             }
         };
-        // A spill is only there while the queue is empty.
+        // There is a spill only while the queue is empty.
         let work = u64::from(size) * WORK_PER_BYTE + std::mem::take(&mut self.spill);
         self.red.idle_ns = 0;
         self.queue.push_back(Waiting { tag, size, work, lost, ecn, arrived_ns: self.now_ns });
@@ -338,7 +338,7 @@ enum Operation {
     Change(Change),
 }
 
-/// Rates at which a byte takes from less than a nanosecond to a few tens.
+/// Rates at which a byte takes between less than a nanosecond and a few tens of nanoseconds.
 fn rate() -> impl Strategy<Value = u64> {
     prop_oneof![200_000_000_u64..2_000_000_000, 1_000_000_000_u64..40_000_000_000, Just(3_000_000_000)]
 }
@@ -370,7 +370,7 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
             })
         },
     );
-    // Of the order of the times above: a few packets' wait, a few tens of packets' interval.
+    // On the scale of the times above: the target is a few packets' wait, the interval a few tens of packets'.
     let codel = (limit.clone(), 1_u64..300, 1_u64..1_500, 0_u32..150, any::<bool>()).prop_map(
         |(limit, target_ns, interval_ns, mtu_bytes, ecn)| {
             QueueConfig::CoDel(queue::codel::Config { limit, target_ns, interval_ns, mtu_bytes, ecn })
@@ -407,7 +407,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Delivers what is due by `now_ns`, as an event queue would.
+/// Delivers the packets due by `now_ns`, like an event queue.
 fn deliver_due(link: &mut Link<u64>, now_ns: u64, log: &mut Vec<Line>) {
     while let Some(at_ns) = link.next_arrival_ns().filter(|&at_ns| at_ns <= now_ns) {
         let packet = link.deliver(at_ns);
@@ -448,7 +448,7 @@ fn run(config: LinkConfig, operations: &[Operation], seed: u64) -> Result<(), Te
         reference.deliver(&mut expected);
         deliver_due(&mut link, now_ns, &mut log);
         prop_assert_eq!(&log, &expected);
-        // A copy looks, so that the link itself stays as lazy as it is.
+        // Read a copy, so that the link itself stays in its lazy state.
         let mut looked = link.clone();
         let counters = looked.counters(now_ns);
         prop_assert_eq!(counters.queue_packet_ns, reference.queue_packet_ns);

@@ -1,4 +1,4 @@
-//! The stages before and behind a link: token buckets, jitter, reordering, duplicates.
+//! The stages before and after a link: token buckets, jitter, reordering, duplicates.
 
 use network::{BucketConfig, DisorderConfig, DropReason};
 use proptest::prelude::*;
@@ -12,7 +12,8 @@ fn bucket(rate_bps: u64, burst_bytes: u64, polices: bool, queue: QueueConfig) ->
     Link::new(LinkConfig { bucket, ..LinkConfig::with_rate(rate_bps, 0, queue) }, rng(1))
 }
 
-/// 8 Mbit/s, 3,000 bytes at once: two packets go, the third and fourth wait 1.5 and 3 ms, the fifth finds no place.
+/// 8 Mbit/s with bursts of 3,000 bytes: two packets pass, the third and fourth wait 1.5 and 3 ms, the fifth does not
+/// fit.
 #[test]
 fn a_shaper_queues_and_a_policer_drops() {
     let mut shaper =
@@ -56,13 +57,13 @@ fn what_is_held_back_is_overtaken() {
         deliver_all(&mut stage_of_few).iter().map(|&(tag, ..)| tag).collect()
     };
     assert!(!order.is_sorted(), "{order:?}");
-    // Every packet leaves when it came or 10 ms later.
+    // Every packet leaves when it arrived or 10 ms later.
     assert_eq!(stage.deliver(10 * MS).tag, 1);
 }
 
 proptest! {
-    /// Jitter is uniform from 0 to its value, and nothing overtakes by it; duplicates and packets held back are as many as asked
-    /// for; nothing is lost.
+    /// Jitter is uniform between 0 and its value and does not reorder; the numbers of duplicates and of packets held
+    /// back are as configured; nothing is lost.
     #[test]
     fn disorder_is_as_asked(seed in 0..1_000_u64, jitter_ns in 0..5 * MS) {
         let config = DisorderConfig { jitter_ns, reorder: 0.1, by_ns: 20 * MS, duplicate: 0.05 };
@@ -70,7 +71,7 @@ proptest! {
             Link::new(LinkConfig { disorder: Some(config), ..LinkConfig::with_rate(1, 0, UNLIMITED) }, rng(seed));
         let mut copies = 0;
         for tag in 0..2_000 {
-            // So far apart that jitter alone meets no neighbour.
+            // The packets are so far apart that jitter alone does not reach a neighbour.
             let now_ns = tag * 6 * MS;
             while stage.next_arrival_ns().is_some_and(|at_ns| at_ns <= now_ns) {
                 let at_ns = stage.next_arrival_or_max_ns();

@@ -1,11 +1,11 @@
-//! What holds for every queue discipline of the table, whatever its settings.
+//! Properties of every queue discipline in the table, whatever its settings.
 
 use algorithm::{About, Domain, Parameter, Value};
 use serde_json::{Map, json};
 
 use super::*;
 
-/// The settings of a kind, with what must be given and this value of one parameter.
+/// The settings of a kind: its required parameters, and the given value of one parameter.
 fn config(about: &About, set: Option<(&Parameter, Value)>) -> QueueConfig {
     let mut table = Map::from_iter([("kind".to_owned(), json!(about.name))]);
     let mut length = 2.0;
@@ -27,7 +27,8 @@ fn config(about: &About, set: Option<(&Parameter, Value)>) -> QueueConfig {
     serde_json::from_value(table.into()).unwrap_or_else(|error| panic!("{}: {error}", about.name))
 }
 
-/// Packets of several flows come faster than they go, the link dies and works again: each packet is counted once.
+/// Packets of several flows arrive faster than they leave, and the link goes down and up again: each packet is counted
+/// once.
 fn every_packet_is_counted_once(queue: &QueueConfig) {
     let mut link = link_of(1_000_000_000, 100, queue.clone());
     let (mut delivered, mut dropped, mut flushed) = (0_u64, 0_u64, 0_u64);
@@ -67,7 +68,7 @@ fn every_discipline_with_every_value_of_every_parameter() {
             assert!(!parameter.summary.is_empty() && !parameter.field.is_empty(), "{}", parameter.name);
             for value in parameter.samples() {
                 let queue = config(about, Some((parameter, value)));
-                // The least of an open range is none of its values.
+                // The minimum of an open range is not a valid value.
                 if queue.check().is_ok() {
                     every_packet_is_counted_once(&queue);
                 }

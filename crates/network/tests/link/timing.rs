@@ -12,7 +12,7 @@ fn serialisation_queueing_and_propagation_add_up() {
     assert!(send(&mut link, 0, 0, 1_500));
     assert!(!send(&mut link, 0, 1, 1_500));
     assert!(!send(&mut link, 1_000_000, 2, 40));
-    // The link falls idle at 2.432 ms, with three packets on the wire.
+    // The link becomes idle at 2.432 ms with three packets on the wire.
     assert!(!send(&mut link, 3_000_000, 3, 40));
     assert_eq!(link.next_arrival_ns(), Some(6_200_000));
     assert_eq!(
@@ -26,7 +26,8 @@ fn serialisation_queueing_and_propagation_add_up() {
 
 #[test]
 fn a_round_trip_is_two_delays_two_serialisations_and_the_queue() {
-    // 25 Mbit/s down, 5 Mbit/s up, 12.5 ms each way. The data packet finds three of 1,500 bytes before it.
+    // 25 Mbit/s down, 5 Mbit/s up, 12.5 ms in each direction. The data packet finds three packets of 1,500 bytes in the
+    // queue.
     let mut down = link_of(25_000_000, 12_500_000, UNLIMITED);
     let mut up = link_of(5_000_000, 12_500_000, UNLIMITED);
     for tag in 0..4 {
@@ -35,7 +36,7 @@ fn a_round_trip_is_two_delays_two_serialisations_and_the_queue() {
     let (tag, _, at_receiver_ns) = *deliver_all(&mut down).last().unwrap();
     send(&mut up, at_receiver_ns, tag, 52);
     let (_, _, at_sender_ns) = deliver_all(&mut up)[0];
-    // 3 × 480 µs queueing, 480 µs and 83.2 µs serialisation, 25 ms propagation.
+    // 3 × 480 µs of queueing, 480 µs and 83.2 µs of serialisation, 25 ms of propagation.
     assert_eq!(at_sender_ns, 3 * 480_000 + 480_000 + 83_200 + 25_000_000);
 }
 
@@ -51,7 +52,7 @@ fn two_links_in_a_row_store_and_forward() {
         packet.hop += 1;
         assert!(matches!(second.enqueue(at_ns, packet), Enqueue::Accepted { .. }));
     }
-    // The first is at 1.12 ms, then 1.2 ms each at the bottleneck.
+    // The first packet arrives at 1.12 ms; then each takes 1.2 ms at the bottleneck.
     let arrivals: Vec<u64> = deliver_all(&mut second).iter().map(|&(_, _, at_ns)| at_ns).collect();
     assert_eq!(arrivals, [4_320_000, 5_520_000, 6_720_000]);
 }
@@ -69,7 +70,8 @@ fn the_remainder_goes_to_the_next_packet() {
 
 #[test]
 fn an_idle_link_forgets_the_remainder_and_a_busy_one_does_not() {
-    // 1 byte at 3 Gbit/s: 2⅔ ns. Back to back at the very departure, the third ends a busy period of exactly 8 ns.
+    // 1 byte at 3 Gbit/s takes 2⅔ ns. The next packets arrive exactly at departures, and the third ends a busy period
+    // of exactly 8 ns.
     let mut link = link_of(3_000_000_000, 0, UNLIMITED);
     send(&mut link, 0, 0, 1);
     send(&mut link, 2, 1, 1);
@@ -92,7 +94,7 @@ fn equal_links_in_a_row_do_not_drift() {
         let packet = first.deliver(at_ns);
         assert!(matches!(second.enqueue(at_ns, packet), Enqueue::Accepted { .. }));
     }
-    // 3,001 packets' time, 3997⅓ ns each, and no nanosecond more than the rounding of the entrance.
+    // The time of 3,001 packets, 3997⅓ ns each, with no more rounding than at the entrance.
     let (_, _, last_ns) = *deliver_all(&mut second).last().unwrap();
     assert_eq!(last_ns, 3_001 * 1_499 * 8 / 3);
 }
@@ -104,7 +106,7 @@ fn a_late_delivery_delays_nothing_behind_it() {
         send(&mut link, 0, tag, 1_500);
     }
     assert_eq!(link.deliver(12_500_000).tag, 0);
-    // Due at 12 ms, though it is later than that.
+    // Its arrival time is 12 ms, although it is later than that.
     assert_eq!(link.next_arrival_ns(), Some(12_000_000));
     assert_eq!(link.deliver(12_500_000).departure_ns, 2_000_000);
     assert_eq!(link.next_arrival_ns(), Some(13_000_000));
@@ -146,7 +148,7 @@ fn the_tag_hop_and_ecn_come_out_as_they_went_in() {
 }
 
 proptest! {
-    /// The n-th departure of a busy period is the true time rounded down, whatever the sizes and the rate.
+    /// The n-th departure of a busy period is the exact time rounded down, for any sizes and rates.
     #[test]
     fn a_busy_period_takes_the_true_total(
         rate_bps in prop_oneof![1_u64..100, 1_000_u64..10_000_000, 1_000_000_u64..400_000_000_000, Just(u64::MAX)],

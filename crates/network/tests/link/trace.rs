@@ -1,4 +1,4 @@
-//! Links that send when a trace says so.
+//! Links that send at the opportunities of a trace.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ fn departures_are_opportunities_and_arrivals_a_delay_later() {
     send(&mut link, 0, 2, 40);
     assert_eq!(link.queue(2 * MS), (2, 80));
     send(&mut link, 3 * MS, 3, 1_500);
-    // 0 takes the first; 1, 2 and 1,416 bytes of 3 the second, 88 of 3 the third. At 9 ms nothing waits.
+    // Packet 0 uses the first opportunity; 1, 2 and 1,416 bytes of 3 the second, 88 of 3 the third. No packet waits at
+    // 9 ms.
     assert_eq!(link.queue(3 * MS), (3, 1_580));
     send(&mut link, 9 * MS, 4, 100);
     assert_eq!(
@@ -31,7 +32,7 @@ fn departures_are_opportunities_and_arrivals_a_delay_later() {
     );
 }
 
-/// What is decided at the head uses what an opportunity has left, and waits for the next if it came too late.
+/// A packet decided at the head uses the rest of an opportunity, or waits for the next if it arrived too late.
 #[test]
 fn packets_of_a_codel_queue_share_an_opportunity_as_others_do() {
     for queue in [UNLIMITED, QueueConfig::CoDel(queue::codel::Config::new(Limit::Packets(100)))] {
@@ -97,8 +98,8 @@ fn its_rate_does_not_change() {
     traced("1\n", 0, UNLIMITED).change(0, change, &mut |_| ());
 }
 
-/// Half the opportunities it needs: the queue of a drop-tail link fills, that of CoDel does not. The source slows down
-/// by half at each drop and gains speed otherwise, as TCP does.
+/// The source halves its rate at each drop and speeds up otherwise, as TCP does: a drop-tail queue fills, CoDel's does
+/// not.
 #[test]
 fn codel_keeps_the_wait_short_on_a_trace() {
     let wait_ms = |queue| {
@@ -131,12 +132,12 @@ fn codel_keeps_the_wait_short_on_a_trace() {
     assert!(sent > 60_000, "{sent}");
 }
 
-/// Goes from opportunity to opportunity and never looks ahead.
+/// Advances from opportunity to opportunity, without computing departures in advance.
 struct Reference {
     times_ms: Vec<u64>,
     next: usize,
     began_ms: u64,
-    /// Tag, size, bytes to send.
+    /// Tag, size, bytes left to send.
     queue: VecDeque<(u64, u32, u32)>,
     dead: bool,
     departed: Vec<(u64, u64)>,

@@ -14,7 +14,7 @@ fn codel(control: Config) -> CoDel {
     CoDel::new(control)
 }
 
-/// Offers heads until one is sent: the verdicts.
+/// Offers heads until one is sent. Returns the verdicts.
 fn offer(codel: &mut CoDel, now_ns: u64, heads: &[Head]) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     for &head in heads {
@@ -26,8 +26,8 @@ fn offer(codel: &mut CoDel, now_ns: u64, heads: &[Head]) -> Vec<Verdict> {
     verdicts
 }
 
-/// One packet a millisecond, each above. The first drop is an interval after the first packet that was above, then
-/// 100 ms/√n: 100, 70.7, 57.7, 50, 44.7 ms later, each taking effect with the packet of the next whole millisecond.
+/// One packet per millisecond, all above the target. The first drop comes one interval after the first packet above,
+/// the next ones 100 ms/√n later: 100, 70.7, 57.7, 50, 44.7 ms, each with the packet of the next whole millisecond.
 #[test]
 fn drops_follow_the_control_law() {
     let mut codel = codel(STANDARD);
@@ -40,7 +40,7 @@ fn drops_follow_the_control_law() {
     // Due at 110; 210; 280.710678; 338.445704; 388.445704; 433.167063; 473.991892.
     assert_eq!(dropped_ms, [110, 210, 281, 339, 389, 434, 474]);
     assert_eq!(codel.tally().dropped, 7);
-    // The next one is counted from when the drop was due, not from when it came: 473.991892 + 100/√7.
+    // The next drop counts from when the last one was due, not from when it happened: 473.991892 + 100/√7.
     assert_eq!(codel.drop_next_ns, 473_991_892 + 37_796_447);
 }
 
@@ -67,7 +67,7 @@ fn nothing_is_dropped_before_a_whole_interval_above() {
         for after_ms in 0..100 {
             assert_eq!(codel.decide(start_ns + after_ms * MS, LONG), Verdict::Send);
         }
-        // One packet that is not above begins everything anew: by its wait, or by what is behind it.
+        // One packet that is not above restarts the interval: because of its wait, or of what is behind it.
         let below = if round % 2 == 0 { SHORT } else { Head { bytes_behind: 1_500, ..LONG } };
         assert_eq!(codel.decide(start_ns + 100 * MS, below), Verdict::Send);
     }
@@ -80,9 +80,9 @@ fn overdue_drops_come_at_once_and_the_first_of_an_episode_alone() {
     let mut codel = codel(STANDARD);
     assert_eq!(codel.decide(0, LONG), Verdict::Send);
     assert_eq!(offer(&mut codel, 300 * MS, &[LONG; 9]), [Verdict::Drop, Verdict::Send]);
-    // Due at 400 and 470.71; 528.44 is still to come.
+    // Drops are due at 400 and 470.71; the one at 528.44 is in the future.
     assert_eq!(offer(&mut codel, 500 * MS, &[LONG; 9]), [Verdict::Drop, Verdict::Drop, Verdict::Send]);
-    // One that is not above ends the episode though two drops are overdue.
+    // A packet that is not above ends the episode although two drops are overdue.
     assert_eq!(offer(&mut codel, 580 * MS, &[LONG, SHORT, LONG]), [Verdict::Drop, Verdict::Send]);
     assert!(!codel.dropping);
 }
@@ -105,11 +105,11 @@ fn an_episode_soon_after_another_takes_up_its_rate() {
         assert_eq!(codel.decide(again_ns, LONG), Verdict::Drop);
         (codel.count, codel.drop_next_ns - again_ns)
     };
-    // Count went from 1 to 5: four more.
+    // The count went from 1 to 5: four more drops.
     assert_eq!(episode(200 * MS, 5), (4, 50 * MS));
     assert_eq!(episode(1_600 * MS - 1, 5), (4, 50 * MS));
     assert_eq!(episode(1_600 * MS, 5), (1, 100 * MS));
-    // One more drop than the first is no rate to take up.
+    // One more drop than the first is not a rate to resume.
     assert_eq!(episode(200 * MS, 2), (1, 100 * MS));
 }
 
@@ -125,18 +125,18 @@ fn marks_take_the_place_of_drops_and_keep_the_packet() {
         }
     }
     assert_eq!(marked_ms, [110, 210, 281]);
-    // One that is not capable is dropped in its turn; one that was marked upstream counts as capable.
+    // A packet that is not ECN-capable is dropped in its turn; one marked upstream counts as ECN-capable.
     assert_eq!(codel.decide(339 * MS, LONG), Verdict::Drop);
     assert_eq!(codel.decide(339 * MS, LONG), Verdict::Send);
     assert_eq!(codel.decide(389 * MS, Head { ecn: Ecn::Ce, ..LONG }), Verdict::Mark);
     assert_eq!((codel.tally().dropped, codel.tally().marked), (1, 4));
 }
 
-/// The pseudo-code of RFC 8289 §5, statement by statement, with a queue of its own. Times are signed as there, 0 is
-/// "not above", and the square root is that of the machine.
+/// The pseudo-code of RFC 8289 §5, statement by statement, with its own queue. As in the RFC, times are signed and 0
+/// means "not above"; the square root is the machine's.
 #[derive(Default)]
 struct Rfc {
-    /// Arrival and size.
+    /// Arrival time and size.
     queue: VecDeque<(i64, u64)>,
     first_above_time: i64,
     drop_next: i64,
@@ -204,7 +204,7 @@ fn control_law(t: i64, count: i64) -> i64 {
     t + (INTERVAL as f64 / (count as f64).sqrt()) as i64
 }
 
-/// The same queue for `decide`, as a link has it.
+/// The same queue with `decide`, as used by a link.
 struct Queue {
     codel: CoDel,
     waiting: VecDeque<(u64, u64)>,
@@ -226,14 +226,14 @@ impl Queue {
 }
 
 proptest! {
-    /// Phases of load, each with its own times between arrivals and between departures: overload, drain, idle.
+    /// Phases of load, each with its own intervals between arrivals and between departures: overload, drain, idle.
     #[test]
     fn decides_as_the_pseudo_code_of_the_rfc(
         phases in prop::collection::vec((1_u64..3_000, 1_u64..4_000, 1_u64..800, 40_u64..1_500), 1..12),
     ) {
         let mut rfc = Rfc::default();
         let mut queue = Queue { codel: codel(STANDARD), waiting: VecDeque::new() };
-        // Nonzero, for the RFC's 0 means never.
+        // Nonzero, because 0 means never in the RFC.
         let mut now_ns = 1_u64;
         for (arrival_us, departure_us, packets, size) in phases {
             let (mut arrival_ns, mut departure_ns) = (now_ns, now_ns);
@@ -253,14 +253,14 @@ proptest! {
     }
 }
 
-/// Drops by the thousand, overdue ones too, which the random phases seldom reach.
+/// Thousands of drops, including overdue ones, which the random phases rarely reach.
 #[test]
 fn decides_as_the_pseudo_code_under_a_long_overload() {
     let mut rfc = Rfc::default();
     let mut queue = Queue { codel: codel(STANDARD), waiting: VecDeque::new() };
     let mut now_ns = 1;
     for packet in 0..60_000_u64 {
-        // Every tenth second arrives at half the rate.
+        // In one second out of ten, packets arrive at half the rate.
         let arrivals = if packet % 10_000 < 9_000 { 2 } else { packet & 1 };
         for _ in 0..arrivals {
             queue.waiting.push_back((now_ns, 1_500));

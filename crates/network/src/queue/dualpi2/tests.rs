@@ -17,7 +17,7 @@ fn standard() -> DualPi2 {
     DualPi2::new(control)
 }
 
-/// A packet of 1,500 bytes that waits behind `packets` others, or finds nothing before it.
+/// A packet of 1,500 bytes that waits behind `packets` others, or finds the queue empty.
 fn arrive(queue: &mut DualPi2, now_ns: u64, ecn: Ecn, packets: u64) -> Result<Entry, DropReason> {
     let transmitter = Transmitter::new(1);
     let (bytes, waits) = (1_500 * packets, packets > 0);
@@ -38,7 +38,7 @@ fn wait(queue: &mut DualPi2, now_ns: u64, ecn: Ecn) {
 }
 
 /// A packet waits from 0 on. At 15 ms: p′ = 0.15·0 + 3·0.015 = 0.045. At 30 ms: + 0.15·0.015 + 3·0.015 = 0.09225. It
-/// leaves, and at 45 ms the delay is 0: − 0.15·0.015 − 3·0.03 = 0. That of the L queue counts likewise.
+/// leaves, and at 45 ms the delay is 0: − 0.15·0.015 − 3·0.03, limited to 0. The L queue's delay counts likewise.
 #[test]
 fn steps_worked_by_hand() {
     for ecn in [Ecn::NotEct, Ecn::Ect1] {
@@ -57,7 +57,7 @@ fn steps_worked_by_hand() {
     }
 }
 
-/// p′ = 0.25: one in 16 of the C queue, every second of the L queue (k = 2), evenly.
+/// p′ = 0.25: one in 16 packets of the C queue, every second packet of the L queue (k = 2), evenly spread.
 #[test]
 fn signals_are_coupled_and_even() {
     let mut queue = standard();
@@ -72,7 +72,7 @@ fn signals_are_coupled_and_even() {
     }
 }
 
-/// From the step on every packet of the L queue is marked, but the last one: less than two packets are no queue.
+/// From the step on, every packet of the L queue is marked except the last: fewer than two packets are no queue.
 #[test]
 fn the_low_queue_has_a_step() {
     let mut queue = standard();
@@ -83,14 +83,14 @@ fn the_low_queue_has_a_step() {
     assert_eq!(queue.next(MS), Some((0, Verdict::Mark)));
     assert_eq!(queue.next(2 * MS), Some((0, Verdict::Send)));
     assert_eq!(queue.next(3 * MS), None);
-    // The C queue has none.
+    // The C queue has no step.
     wait(&mut queue, 3 * MS, Ecn::Ect0);
     wait(&mut queue, 3 * MS, Ecn::Ect0);
     assert_eq!(queue.next(9 * MS), Some((0, Verdict::Send)));
 }
 
-/// Of a hundred packets sent while both wait, ten are of the C queue; one that comes to an empty L queue goes next, or after
-/// one of the C queue at most.
+/// Of a hundred packets sent while both queues wait, ten are from the C queue. A packet that comes to an empty L queue
+/// goes next, or after at most one packet of the C queue.
 #[test]
 fn the_low_queue_goes_first_but_for_a_tenth() {
     let mut queue = standard();
@@ -115,7 +115,8 @@ fn the_low_queue_goes_first_but_for_a_tenth() {
     assert!(queue.low.waiting.is_empty(), "what the C queue sent alone counts for nothing");
 }
 
-/// p′ = 0.75: p_CL would be 1.5. The L queue drops with 0.5625 and marks the rest; the C queue drops, ECN or not.
+/// p′ = 0.75: p_CL would be 1.5. The L queue drops with probability 0.5625 and marks the rest; the C queue drops
+/// regardless of ECN.
 #[test]
 fn overload_drops_in_both_queues() {
     let mut queue = standard();
@@ -125,7 +126,7 @@ fn overload_drops_in_both_queues() {
     assert_eq!((count(&low, Verdict::Drop), count(&low, Verdict::Mark)), (56, 44));
     let classic: Vec<_> = (0..100).map(|_| queue.verdict(false, Ecn::Ect0, false)).collect();
     assert_eq!((count(&classic, Verdict::Drop), count(&classic, Verdict::Mark)), (56, 0));
-    // One that finds nothing before it is dropped at the entrance.
+    // A packet that finds the queue empty is dropped on arrival.
     queue.classic.due = 0.9;
     assert_eq!(arrive(&mut queue, 0, Ecn::NotEct, 0), Err(DropReason::Early));
 }
@@ -141,7 +142,7 @@ fn what_waits_is_gone_with_the_link() {
     assert_eq!(queue.next(2), Some((0, Verdict::Send)));
 }
 
-/// A packet that waits for an hour, caught up with at once and update by update.
+/// A packet that waits for an hour: skipping gives the same result as performing each update.
 #[test]
 fn updates_are_skipped_only_where_they_change_nothing() {
     for (alpha_per_s, beta_per_s, base) in [(0.15, 3.0, 0.0), (1000.0, 0.0, 0.5), (0.0, 0.0, 1.0), (0.0, 0.001, 0.0)] {

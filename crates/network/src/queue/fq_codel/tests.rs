@@ -4,7 +4,7 @@ use crate::transmitter::Transmitter;
 
 const MS: u64 = 1_000_000;
 
-/// The discipline with what a link keeps beside it: the packets that wait, by tag, in the order of the ring.
+/// The discipline with the data that a link keeps: the waiting packets by tag, in the order of the ring.
 struct Played {
     queues: FqCoDel,
     ring: Vec<u64>,
@@ -43,7 +43,7 @@ impl Played {
         Ok(())
     }
 
-    /// The packet in service departs: what is dropped then, and what is sent next.
+    /// The packet in service departs. Returns the packets dropped then, and the packet sent next.
     fn serve(&mut self, now_ns: u64) -> (Vec<u64>, Option<u64>) {
         self.in_service = false;
         let mut dropped = Vec::new();
@@ -67,8 +67,9 @@ impl Played {
     }
 }
 
-/// Four packets each of three flows, all of 1,500 bytes; the first of them is in service. After a flow's first packet 14
-/// bytes of its credit are left, which admit a second; that leaves −1,486 bytes, so each further round admits one.
+/// Four packets each of three flows, all of 1,500 bytes; the first is in service. After a flow's first packet, 14 bytes
+/// of its credit are left, which admit a second packet. That leaves −1,486 bytes, so that each further round admits
+/// one.
 #[test]
 fn flows_take_turns() {
     let mut played = Played::new(Limit::Packets(100), 1_024);
@@ -81,7 +82,7 @@ fn flows_take_turns() {
     assert_eq!(played.serve(0), (vec![], None));
 }
 
-/// Flow 1 has waited with a queue; flow 2, which sends a packet now and then, goes before it each time.
+/// Flow 1 has a standing queue; flow 2, which sends a packet occasionally, goes first each time.
 #[test]
 fn a_flow_that_sends_little_goes_first() {
     let mut played = Played::new(Limit::Packets(100), 1_024);
@@ -96,9 +97,9 @@ fn a_flow_that_sends_little_goes_first() {
     assert_eq!(played.sent(2), [101, 5]);
 }
 
-/// A flow that always sends its next packet just after the one before is new as long as its first quantum lasts: 7 packets
-/// of 200 bytes and one more. With its next quantum it is an old one, before flow 1, which gets its own only now; 8
-/// packets later it is flow 1's turn.
+/// A flow that always sends its next packet just after the previous one is new until its first quantum is used up: 7
+/// packets of 200 bytes and one more. With its next quantum it is an old flow, before flow 1, which gets its own only
+/// then. 8 packets later it is flow 1's turn.
 #[test]
 fn a_flow_is_not_new_for_ever() {
     let mut played = Played::new(Limit::Packets(100), 1_024);
@@ -114,7 +115,7 @@ fn a_flow_is_not_new_for_ever() {
     assert_eq!(sent, [(100..116).collect::<Vec<_>>(), vec![4]].concat());
 }
 
-/// Shares are by bytes, whatever the size of packets.
+/// Shares are equal in bytes, regardless of the packet sizes.
 #[test]
 fn shares_are_by_bytes() {
     let mut played = Played::new(Limit::Packets(10_000), 1_024);
@@ -130,8 +131,8 @@ fn shares_are_by_bytes() {
     assert!((large - small).abs() < 2.0 * 1_514.0, "{large} {small}");
 }
 
-/// 20 packets of one flow wait when another's arrives and the limit is exceeded: half of them go, from the head, and the
-/// newcomer stays.
+/// 20 packets of one flow wait when another flow's packet arrives and exceeds the limit: half of them are dropped from
+/// the head, and the new packet stays.
 #[test]
 fn the_longest_queue_pays_for_an_overflow() {
     let mut played = Played::new(Limit::Packets(21), 1_024);
@@ -157,7 +158,7 @@ fn a_packet_that_would_be_dropped_at_once_does_not_enter() {
     assert_eq!(played.sent(3), [1]);
 }
 
-/// With one value of the hash all flows share a queue, which is served in the order of arrival.
+/// With a single hash value, all flows share a queue, which is served in the order of arrival.
 #[test]
 fn flows_whose_hashes_collide_share_a_queue() {
     let mut played = Played::new(Limit::Packets(100), 1);
@@ -167,7 +168,7 @@ fn flows_whose_hashes_collide_share_a_queue() {
     assert_eq!(played.sent(10), (1..10).collect::<Vec<_>>());
 }
 
-/// 1,000 flows in 1,024 queues: as many are in use as a random hash gives, 1,024·(1 − e^(−1000/1024)) = 638.
+/// 1,000 flows in 1,024 queues: a random hash uses 1,024·(1 − e^(−1000/1024)) = 638 of them.
 #[test]
 fn the_hash_spreads_flows() {
     let mut played = Played::new(Limit::Packets(10_000), 1_024);
@@ -178,13 +179,13 @@ fn the_hash_spreads_flows() {
     assert!((598..678).contains(&used), "{used}");
 }
 
-/// CoDel's clock of a queue begins anew when it was found empty: only what lasts is dropped.
+/// CoDel's interval of a queue restarts when the queue was empty: only a standing queue has drops.
 #[test]
 fn each_queue_has_a_control_of_its_own() {
     let mut played = Played::new(Limit::Packets(1_000), 1_024);
     let mut tag = 0;
     let mut dropped = Vec::new();
-    // A packet a millisecond is sent; flow 1 keeps 30 packets waiting, flow 2 sends one every 40 ms.
+    // One packet is sent per millisecond; flow 1 keeps 30 packets waiting, flow 2 sends one every 40 ms.
     for now_ms in 0..400 {
         while played.ring.iter().filter(|&&tag| tag < 10_000).count() < 30 {
             played.arrive(now_ms * MS, 1, tag, 1_500).unwrap();

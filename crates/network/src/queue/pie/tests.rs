@@ -44,9 +44,9 @@ fn arrival(now_ns: u64, packets: u64, ecn: Ecn, transmitter: &Transmitter) -> Ar
     }
 }
 
-/// RFC 8033 §4.2, worked by hand: 0.125·(30 − 15) ms + 1.25·30 ms = 0.039375, divided by 2048 at p = 0; then
-/// 0.125·15 ms = 0.001875, divided by 128 at p = 1.9·10⁻⁵; then 0.125·5 ms − 1.25·10 ms = −0.011875, divided by 128 at
-/// p = 3.4·10⁻⁵, which leaves nothing.
+/// RFC 8033 §4.2, worked by hand: 0.125·(30 − 15) ms + 1.25·30 ms = 0.039375, divided by 2048 at p = 0; then 0.125·15
+/// ms = 0.001875, divided by 128 at p = 1.9·10⁻⁵; then 0.125·5 ms − 1.25·10 ms = −0.011875, divided by 128 at p =
+/// 3.4·10⁻⁵, which is limited to 0.
 #[test]
 fn the_probability_follows_the_controller() {
     let mut pie = pie();
@@ -69,10 +69,10 @@ fn each_decade_has_its_scale() {
 fn a_step_is_at_most_two_percent_where_the_probability_is_high() {
     let mut pie = pie();
     pie.probability = 0.1;
-    // 0.125·985 ms + 1.25·1 s would be 1.37.
+    // The unlimited step 0.125·985 ms + 1.25·1 s would be 1.37.
     pie.update(1_000 * MS);
     assert!((pie.probability - 0.12).abs() < 1e-12);
-    // Not so on the way down.
+    // Decreases are not limited.
     pie.update(0);
     assert_eq!(pie.probability, 0.0);
 }
@@ -82,7 +82,7 @@ fn without_a_queue_the_probability_decays() {
     let mut pie = pie();
     pie.probability = 0.5;
     pie.update(0);
-    // The delay before it was 0 too: 0.5 − 0.125·15 ms, and 2 % less.
+    // The previous delay was 0 too: 0.5 − 0.125·15 ms, reduced by 2 %.
     assert!((pie.probability - 0.498_125 * 0.98).abs() < 1e-12);
 }
 
@@ -96,7 +96,7 @@ fn a_burst_passes_and_then_the_probability_counts() {
     assert_eq!(pie.admit(arrival(149 * MS, 100, Ecn::NotEct, &transmitter), &mut rng), Ok(Entry::Plain));
     assert_eq!(pie.burst_ns, 15 * MS);
     assert_eq!(pie.admit(arrival(150 * MS, 100, Ecn::NotEct, &transmitter), &mut rng), Err(DropReason::Early));
-    // Behind two packets nothing is dropped, whatever p is.
+    // With two packets in the queue nothing is dropped, whatever p is.
     assert_eq!(pie.admit(arrival(150 * MS, 2, Ecn::NotEct, &transmitter), &mut rng), Ok(Entry::Plain));
     assert_eq!(pie.admit(arrival(150 * MS, 3, Ecn::NotEct, &transmitter), &mut rng), Err(DropReason::Early));
 }
@@ -161,7 +161,7 @@ fn a_long_silence_is_made_up_for_at_once_and_leaves_the_state_of_silence() {
     assert_eq!(one.next_update_ns, u64::MAX);
 }
 
-/// A queue of 100 s, caught up with at once and update by update, to any time and with any gains.
+/// A queue of 100 s: skipping gives the same result as performing each update, at any time and with any gains.
 #[test]
 fn updates_are_skipped_only_where_they_change_nothing() {
     let until_ns = 100_000 * MS;

@@ -20,7 +20,7 @@ fn red(early: Config) -> Red {
     Red::new(early)
 }
 
-/// A random source that must not be asked.
+/// A random source that must not be used.
 struct Silent;
 
 impl RngCore for Silent {
@@ -59,7 +59,7 @@ fn arrive_as(red: &mut Red, packets: u64, ecn: Ecn, rng: &mut impl RngCore) -> R
     )
 }
 
-/// Packets from one drop to the next, its own position counted, for a constant average: P(X > n) = Π (1 − p_a(count)).
+/// Distance between drops in packets, for a constant average: P(X > n) = Π (1 − p_a(count)).
 fn mean_distance(p_b: f64) -> f64 {
     let mut mean = 0.0;
     let mut survives = 1.0;
@@ -74,8 +74,8 @@ fn mean_distance(p_b: f64) -> f64 {
     mean
 }
 
-/// With weight 1 the average is the queue at the arrival. Every integer average of each segment, against the
-/// definition. Drops evenly spread vary less than independent ones, so the binomial deviation is an upper bound.
+/// With weight 1 the average is the queue length on arrival. Every integer average of each segment is compared with the
+/// definition. Evenly spread drops vary less than independent ones, so that the binomial deviation is an upper bound.
 #[test]
 fn drop_curve_meets_its_definition_at_every_point() {
     const PACKETS: u32 = 200_000;
@@ -100,7 +100,7 @@ fn drop_curve_meets_its_definition_at_every_point() {
     }
 }
 
-/// 2·p_b/(1 + p_b) where 1/p_b is whole: the closed form of the paper's uniform distance, (1/p_b + 1)/2.
+/// 2·p_b/(1 + p_b) if 1/p_b is an integer: the closed form of the paper's uniform distance, (1/p_b + 1)/2.
 #[test]
 fn mean_distance_of_the_test_is_the_papers() {
     for n in 1..50 {
@@ -144,7 +144,7 @@ fn drops_are_spread_uniformly() {
             drops += 1;
         }
     }
-    // Chi-square with 19 degrees of freedom: 99.9 % of draws are below 43.8.
+    // Chi-square with 19 degrees of freedom: the 99.9 % quantile is 43.8.
     let expected = f64::from(DROPS) / 20.0;
     let chi_square: f64 = distances[1..].iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
     assert!(chi_square < 43.8, "{chi_square}: {distances:?}");
@@ -160,7 +160,7 @@ fn count_begins_anew_below_min_and_at_a_full_queue() {
         assert_eq!(red.count, in_a_row);
     }
     assert_eq!(red.count, 0);
-    // p_b of the first packet after a drop is below 1, so a few tries let one in.
+    // p_b of the first packet after a drop is below 1, so that a packet is accepted after a few attempts.
     while arrive(&mut red, 22, &mut rng).is_err() {}
     assert_eq!(red.count, 1);
     assert_eq!(arrive(&mut red, 19, &mut rng), Ok(()));
@@ -197,7 +197,7 @@ fn the_average_follows_a_sequence_worked_by_hand() {
 fn idle_time_shrinks_the_average_by_the_packets_that_could_have_been_sent() {
     let mut red = red(Config { weight: 0.25, ..parameters(true) });
     red.average = 16.0;
-    // One packet of 1,500 bytes from 0 to 1 ms; idle from then on.
+    // One packet of 1,500 bytes from 0 to 1 ms; the link is idle from then on.
     let mut transmitter = Transmitter::new(RATE_BPS);
     assert_eq!(transmitter.send(0, 1_500), 1_000_000);
     let mut arrive = |now_ns, size| {
@@ -216,13 +216,13 @@ fn idle_time_shrinks_the_average_by_the_packets_that_could_have_been_sent() {
     };
     // 0.9 packets of 1,500 bytes: m = 0.
     assert_eq!(arrive(1_900_000, 1_500), 16.0);
-    // 2.5 packets in all: m = 2, 16·(3/4)² = 9; half a packet's time is left over.
+    // 2.5 packets in total: m = 2, 16·(3/4)² = 9; half a packet's time is left.
     assert_eq!(arrive(3_500_000, 1_500), 9.0);
-    // With the half 1 packet: 9·3/4.
+    // With that half, 1 packet: 9·3/4.
     assert_eq!(arrive(4_000_000, 1_500), 6.75);
-    // 1 ms more is two packets of 750 bytes: 6.75·9/16.
+    // 1 ms later, two packets of 750 bytes: 6.75·9/16.
     assert_eq!(arrive(5_000_000, 750), 3.796_875);
-    // A size of zero is as good as 1 byte, and a long idle time leaves nothing.
+    // A size of zero counts as 1 byte, and a long idle time leaves nothing.
     assert_eq!(arrive(u64::MAX, 0), 0.0);
 }
 
@@ -236,7 +236,7 @@ fn powers_are_products() {
     assert!((power(0.998, 500) / one_by_one - 1.0).abs() < 1e-12);
 }
 
-/// Marks take the place of drops packet by packet: the same draws, the same `count`.
+/// Marks replace drops packet by packet: the same draws, the same `count`.
 #[test]
 fn ecn_capable_packets_are_marked_where_others_are_dropped_by_chance() {
     let marking = Config { ecn: true, ..parameters(true) };
@@ -266,7 +266,7 @@ fn beyond_the_curve_even_ecn_capable_packets_are_dropped() {
     for (gentle, certain) in [(false, 40), (true, 80)] {
         let mut red = red(Config { ecn: true, ..parameters(gentle) });
         assert_eq!(arrive_as(&mut red, certain, Ecn::Ect0, &mut Silent), Err(DropReason::Early));
-        // A certain choice by count below it is still a mark.
+        // A signal made certain by `count` at a lower average is still a mark.
         red.count = 1_000_000;
         assert_eq!(arrive_as(&mut red, certain - 1, Ecn::Ect0, &mut Silent), Ok(Entry::Marked));
         assert_eq!((red.count, red.tally().marked), (0, 1));
