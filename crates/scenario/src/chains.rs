@@ -1,12 +1,12 @@
-//! The chains of middleboxes that a description's links have.
+//! The chains of middleboxes on a description's links.
 
 use crate::description::{Description, Link};
 use crate::random;
 use network::middlebox::{Chain, Malleable, Middlebox};
 use std::net::{IpAddr, Ipv4Addr};
 
-/// The chain of each link, in the description's order; of a link without boxes an empty one. Each NAT has an address of its
-/// own outside, in the block for the carriers' (RFC 6598).
+/// The chain of each link in the description's order, empty for a link without middleboxes. Each NAT has its own
+/// outside address, in the shared address space of carrier-grade NATs (RFC 6598).
 pub fn of<P: Malleable>(description: &Description) -> Vec<Chain<P>> {
     let mut nats = 0;
     let chain = |link: &Link| {

@@ -1,4 +1,4 @@
-//! From the description to what the transport and the links are made with.
+//! Converts the description to the configurations of the transport and the links.
 
 use crate::description::{Change, Connection, Description, Direction, Named, Protocol, Shaper, TcpOptions};
 use crate::random;
@@ -8,13 +8,13 @@ use std::sync::Arc;
 use transport::algorithm::{Choice, ChoiceError, Family, Value};
 use transport::{Config, ReceiveBuffer, path_manager};
 
-/// The traces; `validate` has read them before.
+/// The traces, which `validate` has parsed before.
 pub fn traces(description: &Description) -> Vec<Arc<Trace>> {
     let read = |text: &String| Arc::new(Trace::parse(text).unwrap_or_else(|error| panic!("a trace: {error}")));
     description.traces.iter().map(read).collect()
 }
 
-/// Of each direction of a link, the stage before it and the one behind it, as [`links`] counts them.
+/// For each direction of a link, the indices of the stages before and after it, as numbered by [`links`].
 pub fn stages(description: &Description) -> Vec<[Option<u32>; 2]> {
     let mut next = 2 * description.links.len() as u32;
     let mut number = |there: bool| {
@@ -25,7 +25,7 @@ pub fn stages(description: &Description) -> Vec<[Option<u32>; 2]> {
     directions.map(|way| [way.shaper.is_some(), way.disorder.is_some()].map(&mut number)).collect()
 }
 
-/// The directions of links in `route` with the stages before and behind each of them; what is no direction stays.
+/// The entries of `route`, with the stages before and after each link direction. Other entries are unchanged.
 pub fn with_stages(route: &[u32], stages: &[[Option<u32>; 2]]) -> Vec<u32> {
     let whole = route.iter().flat_map(|&entry| {
         let [before, behind] = stages.get(entry as usize).copied().unwrap_or_default();
@@ -34,7 +34,7 @@ pub fn with_stages(route: &[u32], stages: &[[Option<u32>; 2]]) -> Vec<u32> {
     whole.flatten().collect()
 }
 
-/// All links: of each the direction down, then up; then the stages before and behind them, as [`stages`] numbers them.
+/// All links: the directions down and up of each, then the stages before and after them, as numbered by [`stages`].
 pub fn links<T: Copy + Default>(description: &Description) -> Vec<Link<T>> {
     let traces = traces(description);
     let mut links = Vec::with_capacity(2 * description.links.len());
@@ -55,7 +55,7 @@ pub fn links<T: Copy + Default>(description: &Description) -> Vec<Link<T>> {
     links
 }
 
-/// One direction of a link; its trace, if it has one, is one of `traces`.
+/// One direction of a link. Its trace, if it has one, is an index into `traces`.
 pub fn direction(direction: &Direction, traces: &[Arc<Trace>]) -> LinkConfig {
     LinkConfig {
         rate_bps: direction.rate_bps,
@@ -69,25 +69,26 @@ pub fn direction(direction: &Direction, traces: &[Arc<Trace>]) -> LinkConfig {
     }
 }
 
-/// The stage before a link.
+/// The shaper before a link.
 pub fn shaper(shaper: &Shaper) -> LinkConfig {
     let bucket = Some(BucketConfig { burst_bytes: shaper.burst_bytes, polices: shaper.polices });
     LinkConfig { bucket, ..LinkConfig::with_rate(shaper_bps(shaper.rate_bps), 0, shaper.queue.clone()) }
 }
 
-/// The rate of a shaper's tokens: one of 0 lets everything pass, at a rate far above that of any link.
+/// The rate of a shaper's tokens. 0 means unlimited and is mapped to a rate far above that of any link.
 pub const fn shaper_bps(rate_bps: u64) -> u64 {
     const OPEN_BPS: u64 = 1_000_000_000_000_000;
     if rate_bps == 0 { OPEN_BPS } else { rate_bps }
 }
 
-/// The stage behind a link, whose rate and queue mean nothing.
+/// The stage after a link, whose rate and queue are not used.
 pub fn disorder(disorder: DisorderConfig) -> LinkConfig {
     let disorder = Some(disorder);
     LinkConfig { disorder, ..LinkConfig::with_rate(1, 0, QueueConfig::drop_tail(Limit::Packets(0))) }
 }
 
-/// The media, each between the directions of its links as [`links`] counts them, and of each of those its medium.
+/// The media, each shared by the directions of its links as numbered by [`links`], and the medium of each of these
+/// directions.
 pub fn media(description: &Description) -> (Vec<Medium>, Vec<Option<usize>>) {
     let of_link: Vec<Option<usize>> = description.links.iter().flat_map(|link| [link.medium; 2]).collect();
     let media = description.media.iter().enumerate().map(|(number, medium)| {
@@ -97,12 +98,12 @@ pub fn media(description: &Description) -> (Vec<Medium>, Vec<Option<usize>>) {
     (media.collect(), of_link)
 }
 
-/// A change of the shaper before a link, if it is one.
+/// The change of the shaper before a link, if `change` contains one.
 pub fn shaper_change(change: &Change) -> Option<network::Change> {
     change.shaper_bps.map(|bps| network::Change { rate_bps: Some(shaper_bps(bps)), ..network::Change::default() })
 }
 
-/// A client's connection hears what becomes of its address `id`.
+/// Tells a client's connection about the change `set` of its address `id`.
 pub fn tell<P: transport::Stream>(connection: &mut transport::Connection<P>, now_ns: u64, id: u8, set: &Change) {
     match set.address {
         Some(true) => connection.address_back(now_ns, id),
@@ -114,9 +115,8 @@ pub fn tell<P: transport::Stream>(connection: &mut transport::Connection<P>, now
     }
 }
 
-/// How the two ends of a connection behave: the client's configuration, then the server's. The client alone manages
-/// paths: it is the one with several addresses.
-/// Algorithms that `plugins` has under the names that the connection gives are those, before the built-in ones.
+/// The configurations of the two ends of a connection: the client's, then the server's. Only the client manages paths,
+/// because it has several addresses. An algorithm in `plugins` takes precedence over a built-in one of the same name.
 pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 2], Invalid> {
     let place = |reason: ChoiceError| Invalid(format!("connection \"{}\": {reason}", connection.name));
     let defaults = Config::default();
@@ -130,7 +130,7 @@ pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 
             self::choice(&connection.path_manager).map_err(place)?
         }
     };
-    // A description names all paths that are to be used; a path manager may ask for more of a path.
+    // A description lists all paths to be used. A path manager may request several subflows per path.
     let paths = u8::try_from(connection.paths.len()).unwrap_or(u8::MAX);
     let asked_for = path_manager::subflows_asked_for(&path_manager).unwrap_or(paths);
     let server = Config {
@@ -151,7 +151,7 @@ pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 
         joins_at_once,
         tcp: TcpOptions {
             ecn: connection.ecn,
-            // Programs that ask and answer set TCP_NODELAY.
+            // Programs that exchange questions and answers set TCP_NODELAY.
             nagle: connection.tcp.nagle && !connection.application.is_dialogue(),
             ..connection.tcp
         },
@@ -164,12 +164,12 @@ pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 
     Ok([client, server])
 }
 
-/// An algorithm of a family by its name, with its parameters.
+/// An algorithm of a family by name, with its parameters.
 pub fn choice<F: Family>(named: &Named) -> Result<Choice<F>, ChoiceError> {
     Choice::with(&named.name, named.parameters.iter().map(|(name, value)| (name, self::value(value))))
 }
 
-/// The value of a parameter; what is none, as a list, is a word that no parameter has.
+/// The value of a parameter. An unsupported value, such as a list, becomes a word that no parameter accepts.
 fn value(json: &serde_json::Value) -> Value {
     match json {
         serde_json::Value::Bool(flag) => Value::Flag(*flag),

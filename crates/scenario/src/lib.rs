@@ -1,5 +1,5 @@
-//! What all engines share: the description of a scenario, what the transport and the links are made with, the measurement of
-//! links, and the outcome. No engine, no clock.
+//! Common parts of all engines: the description of a scenario, its conversion to the configurations of the transport
+//! and the links, the measurement of links, and the outcome. No engine, no clock.
 
 pub mod chains;
 pub mod convert;
@@ -12,7 +12,7 @@ pub use application::random;
 pub use description::Description;
 pub use plugins::Plugins;
 
-/// The description cannot be run; the text says where and why.
+/// The description cannot be run. The text says where and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Invalid(pub String);

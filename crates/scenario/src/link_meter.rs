@@ -1,5 +1,5 @@
-//! What links did: samples at regular intervals, and totals that leave out the warm-up. For whoever drives the links, in
-//! virtual time or in real time.
+//! Measures links: samples at regular intervals, and totals that exclude the warm-up. For engines in virtual time and
+//! in real time.
 
 use crate::convert;
 use crate::description::Description;
@@ -9,13 +9,13 @@ use application::fraction;
 use network::{Counters, Link, Trace};
 use std::sync::Arc;
 
-/// What one opportunity of a trace counts: a packet of 1,500 bytes.
+/// Bits per opportunity of a trace: a packet of 1,500 bytes.
 const OPPORTUNITY_BITS: u128 = 8 * (Trace::OPPORTUNITY_BYTES - Trace::FRAME_BYTES) as u128;
 
-/// Capacity of one direction of a link, integrated over time: what it could have sent.
+/// Capacity of one direction of a link, integrated over time: the amount it could have sent.
 struct Capacity {
     rate_bps: u64,
-    /// In place of the rate.
+    /// The trace in place of the rate, if there is one.
     trace: Option<Arc<Trace>>,
     dead: bool,
     since_ns: u64,
@@ -41,16 +41,16 @@ impl Capacity {
     }
 }
 
-/// Where the counters of a link's direction stood at some time.
+/// Snapshot of the counters of a link's direction.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     counters: Counters,
-    /// Bits times 10⁹ that the capacity allowed.
+    /// Capacity so far, in bits times 10⁹.
     capacity: u128,
 }
 
 impl Mark {
-    /// Bytes sent over what the capacity allowed since `earlier`; 0 when it allowed none.
+    /// Bytes sent since `earlier` divided by the capacity since then; 0 if there was none.
     fn utilization_since(&self, earlier: &Mark) -> f64 {
         let allowed = self.capacity - earlier.capacity;
         let sent_bytes = self.counters.sent_bytes - earlier.counters.sent_bytes;
@@ -58,20 +58,20 @@ impl Mark {
     }
 }
 
-/// The measurements of all links of a description: of each the direction down, then up.
+/// The measurements of all links of a description: the directions down and up of each.
 pub struct LinkMeter {
     capacities: Vec<Capacity>,
-    /// At the last sample, if any are taken.
+    /// Snapshots at the last sample, if samples are taken.
     sampled: Vec<Mark>,
-    /// At the end of the warm-up.
+    /// Snapshots at the end of the warm-up.
     warm: Vec<Mark>,
     samples: LinkSamples,
-    /// Of each direction, the stage before it, whose queue and drops are counted as the link's.
+    /// For each direction, the stage before it, whose queue and drops count as the link's.
     before: Vec<Option<u32>>,
 }
 
 impl LinkMeter {
-    /// Nothing has happened yet.
+    /// Creates the meter at time 0.
     pub fn new(description: &Description) -> LinkMeter {
         let traces = convert::traces(description);
         let directions = description.links.iter().flat_map(|link| [&link.down, &link.up]);
@@ -93,12 +93,12 @@ impl LinkMeter {
         }
     }
 
-    /// Link direction `link` changes: what its capacity allows is counted anew from here.
+    /// Reports a change of link direction `link`, from which on its capacity is counted anew.
     pub fn change(&mut self, now_ns: u64, link: usize, change: &network::Change) {
         self.capacities[link].change(now_ns, change);
     }
 
-    /// The warm-up ends.
+    /// Ends the warm-up.
     pub fn warm_up_ends<T: Copy + Default>(&mut self, now_ns: u64, links: &mut [Link<T>]) {
         for number in 0..self.capacities.len() {
             self.warm[number] = self.mark(now_ns, number, links);
@@ -106,7 +106,7 @@ impl LinkMeter {
         links.iter_mut().for_each(|link| link.reset_max(now_ns));
     }
 
-    /// One row for each direction of a link.
+    /// Adds one row for each direction of a link.
     pub fn sample<T: Copy + Default>(&mut self, now_ns: u64, links: &mut [Link<T>]) {
         for number in 0..self.capacities.len() {
             let mark = self.mark(now_ns, number, links);
@@ -162,7 +162,7 @@ impl LinkMeter {
     }
 }
 
-/// Packets in the queue. Those that waited when the warm-up ended may be lost after it.
+/// Number of packets in the queue. Those that wait at the end of the warm-up may be lost later.
 fn waiting(counters: &Counters) -> u64 {
     let dropped = counters.dropped_full + counters.dropped_early + counters.dropped_dead;
     counters.arrived_packets - dropped - counters.sent_packets

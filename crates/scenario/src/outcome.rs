@@ -1,4 +1,4 @@
-//! What a simulation returns. Python gives it the names and units of the Result (docs/results.md).
+//! The outcome of a simulation. Python converts it to the names and units of the Result (docs/results.md).
 
 pub use application::outcome::{Connection, Subflow, SubflowSamples, Transfers};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 /// The outcome of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Outcome {
-    /// Connections, in the scenario's order, `count` of each.
+    /// Connections in the scenario's order, `count` of each kind.
     pub connections: Vec<Connection>,
     /// Links in the scenario's order: down, then up.
     pub links: Vec<Link>,
@@ -14,37 +14,38 @@ pub struct Outcome {
     pub subflow_samples: SubflowSamples,
     /// Samples of links, ordered by time.
     pub link_samples: LinkSamples,
-    /// What the simulator did.
+    /// Counters of the simulator's work.
     pub work: Work,
 }
 
-/// One direction of a link; warm-up left out.
+/// One direction of a link, without the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Link {
     /// Index into the description's links.
     pub link: usize,
     /// True for server to client.
     pub down: bool,
-    /// Bytes sent over what the capacity allowed.
+    /// Bytes sent divided by the capacity.
     pub utilization: f64,
-    /// Packets lost, in the queue and on the wire, over packets that arrived or waited when the warm-up ended.
+    /// Packets lost in the queue and on the wire, divided by the packets that arrived or waited at the end of the
+    /// warm-up.
     pub loss_rate: Option<f64>,
     /// Packets lost, in the queue and on the wire.
     pub drops: u64,
-    /// Time-weighted mean of the packets in the queue, the one being sent counted.
+    /// Time-weighted mean number of packets in the queue, including the one being sent.
     pub queue_mean_packets: f64,
-    /// The most there were.
+    /// Maximum number of packets in the queue.
     pub queue_max_packets: u64,
-    /// Bytes sent in the whole run, warm-up included.
+    /// Bytes sent in the whole run, including the warm-up.
     pub bytes_sent: u64,
-    /// Bytes that came while it was dead, or were in its queue when it died, in the whole run.
+    /// Bytes that arrived while the link was down, or were queued when it went down, in the whole run.
     pub dead_bytes: u64,
 }
 
-/// Samples of links as columns of equal length.
+/// Samples of links, as columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkSamples {
-    /// End of the interval.
+    /// End of the sampling interval.
     pub time_s: Vec<f64>,
     /// Index into `Outcome::links`.
     pub link: Vec<u32>,
@@ -52,7 +53,7 @@ pub struct LinkSamples {
     pub queue_packets: Vec<u32>,
     /// Bytes in the queue.
     pub queue_bytes: Vec<u64>,
-    /// Bytes sent in the interval over what the capacity allowed.
+    /// Bytes sent in the interval divided by the capacity.
     pub utilization: Vec<f64>,
     /// Packets lost in the interval.
     pub drops: Vec<u32>,
@@ -61,7 +62,7 @@ pub struct LinkSamples {
 /// Counters for benchmarks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Work {
-    /// One packet, data or ACK, over one queue and its link.
+    /// Packets, data or ACK, that crossed a queue and its link.
     pub packet_hops: u64,
     /// Data segments that reached the receiving host.
     pub segments_delivered: u64,

@@ -1,9 +1,9 @@
-//! Algorithms that are not the transport's own, by the names that a description calls them by.
+//! External algorithms, by the names under which a description refers to them.
 
 use std::collections::BTreeMap;
 use transport::{congestion, path_manager, scheduler};
 
-/// Algorithms from outside. One that has the name of a built-in one is taken in its place.
+/// External algorithms. One with the name of a built-in algorithm replaces it.
 #[derive(Clone, Debug, Default)]
 pub struct Plugins {
     /// Congestion controls.
