@@ -1,4 +1,4 @@
-//! How an algorithm is chosen: by its name, with parameters that its declaration checks.
+//! The choice of an algorithm by its name, with parameters that are checked against its declaration.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use crate::words::{did_you_mean, one_of};
 #[derive(Clone, Debug)]
 pub struct Given {
     parameters: &'static [Parameter],
-    /// In their order; none where all have their defaults.
+    /// Values in the order of the parameters; `None` if all have their defaults.
     values: Option<Arc<[Value]>>,
 }
 
 impl Given {
-    /// Whether the algorithm has declared a parameter of this name.
+    /// Whether the algorithm has declared a parameter with this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.parameters.iter().any(|parameter| parameter.name == name)
@@ -29,80 +29,82 @@ impl Given {
         self.values.as_ref().map_or_else(|| self.parameters[place].default(), |values| values[place].clone())
     }
 
-    /// A parameter that is true or false.
+    /// The value of a boolean parameter.
     ///
     /// # Panics
-    /// When the algorithm has declared none of this name and type; so with the other types.
+    /// If the algorithm has declared no parameter with this name and type; likewise for the other types.
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         let Value::Flag(flag) = self.get(name) else { panic!("the parameter \"{name}\" is no flag") };
         flag
     }
 
-    /// One that is a word.
+    /// The value of a word parameter.
     #[must_use]
     pub fn word(&self, name: &str) -> String {
         let Value::Word(word) = self.get(name) else { panic!("the parameter \"{name}\" is no word") };
         word
     }
 
-    /// One that is a whole number.
+    /// The value of an integer parameter.
     #[must_use]
     pub fn whole(&self, name: &str) -> u64 {
         let Value::Whole(number) = self.get(name) else { panic!("the parameter \"{name}\" is no whole number") };
         number
     }
 
-    /// One that is a number.
+    /// The value of a number parameter.
     #[must_use]
     pub fn number(&self, name: &str) -> f64 {
         let Value::Number(number) = self.get(name) else { panic!("the parameter \"{name}\" is no number") };
         number
     }
 
-    /// Whether the Linux form is asked for ([`Parameter::variant`]).
+    /// Whether the Linux variant is selected ([`Parameter::variant`]).
     #[must_use]
     pub fn is_linux(&self) -> bool {
         self.word("variant") == "linux"
     }
 }
 
-/// What the file of an algorithm declares.
+/// The declaration of an algorithm, in its file.
 pub trait Algorithm {
-    /// What it is.
+    /// Its description.
     const ABOUT: About;
 
-    /// Its capabilities with these parameters.
+    /// Its capabilities with these parameter values.
     fn capabilities(_given: &Given) -> Capabilities {
         Self::ABOUT.capabilities
     }
 
-    /// Refuses parameters that do not go together, each of which would do by itself: what was found, what would do.
+    /// Rejects combinations of parameter values that are invalid although each value is valid: found value, expected
+    /// value.
     ///
     /// # Errors
-    /// Those two.
+    /// The found and the expected value.
     fn check(_given: &Given) -> Result<(), [&'static str; 2]> {
         Ok(())
     }
 }
 
-/// How an algorithm is made, once for each connection.
+/// Creates an algorithm, once for each connection.
 pub trait Make: Sized {
-    /// With these parameters, for this connection.
+    /// Creates the algorithm with these parameters for this connection.
     fn make(given: &Given, origin: &Origin) -> Self;
 }
 
-/// Those that keep much stand in the table by their boxes, so that a connection with another takes no room for them.
+/// Large algorithms are in the table as boxes, so that connections with other algorithms do not reserve memory for
+/// them.
 impl<T: Make> Make for Box<T> {
     fn make(given: &Given, origin: &Origin) -> Self {
         Box::new(T::make(given, origin))
     }
 }
 
-/// A line of a table.
+/// A row of a table of algorithms.
 #[derive(Debug)]
 pub struct Row<T> {
-    /// What it is.
+    /// The description of the algorithm.
     pub about: About,
     /// [`Algorithm::capabilities`].
     pub capabilities: fn(&Given) -> Capabilities,
@@ -112,37 +114,37 @@ pub struct Row<T> {
     pub make: fn(&Given, &Origin) -> T,
 }
 
-/// A kind of algorithms: its table, and what is made from it.
+/// A kind of algorithms: its table, and the type created from it.
 pub trait Family: Sized + 'static {
-    /// What messages call one.
+    /// The noun for an algorithm of this kind in messages.
     const NOUN: &'static str;
-    /// One at work.
+    /// An instance of an algorithm.
     type Built;
-    /// One from outside.
+    /// An external algorithm.
     type Outside: ?Sized;
 
-    /// The table.
+    /// The table of built-in algorithms.
     fn table() -> &'static [Row<Self::Built>];
 
-    /// One from outside at work.
+    /// Makes an instance of an external algorithm.
     fn outside(algorithm: Box<Self::Outside>) -> Self::Built;
 
-    /// What is put around one of the table, by parameters that not it but the family knows.
+    /// Wraps an instance of a built-in algorithm according to parameters of the whole family.
     fn finish(built: Self::Built, _given: &Given) -> Self::Built {
         built
     }
 
-    /// What [`finish`](Self::finish)ed ones show after their own columns.
+    /// The columns that [`finish`](Self::finish) adds after the algorithm's own.
     fn columns(_given: &Given) -> &'static [Column] {
         &[]
     }
 }
 
-/// Which algorithm of a family a connection gets.
+/// The algorithm of a family that a connection uses.
 pub struct Choice<F: Family> {
     source: Source<F>,
     capabilities: Capabilities,
-    /// Names of what it shows of itself.
+    /// Names of the values that it reports.
     columns: Arc<[String]>,
 }
 
@@ -152,18 +154,18 @@ enum Source<F: Family> {
 }
 
 impl<F: Family> Choice<F> {
-    /// The algorithm of this name, with its defaults.
+    /// The algorithm with this name and default parameters.
     ///
     /// # Errors
-    /// There is none of this name.
+    /// No algorithm has this name.
     pub fn named(name: &str) -> Result<Self, ChoiceError> {
         Self::with::<&str, Value>(name, [])
     }
 
-    /// The algorithm of this name, with these parameters; those that are left out have their defaults.
+    /// The algorithm with this name and these parameters. Omitted parameters have their defaults.
     ///
     /// # Errors
-    /// There is none of this name, it has no such parameter, or a value is not one for it.
+    /// No algorithm has this name, it has no such parameter, or a value is invalid.
     pub fn with<N: AsRef<str>, V: Into<Value>>(
         name: &str,
         parameters: impl IntoIterator<Item = (N, V)>,
@@ -201,7 +203,7 @@ impl<F: Family> Choice<F> {
         Ok(Choice { source: Source::Table(row, given), capabilities, columns })
     }
 
-    /// One from outside: `make` is called for each connection, and may capture. Messages call it by `name`.
+    /// An external algorithm. `make` is called for each connection and may capture. Messages refer to it by `name`.
     pub fn custom(name: &str, make: impl Fn(&Origin) -> Box<F::Outside> + Send + Sync + 'static) -> Self {
         Choice {
             source: Source::Outside(Factory::new(name, make)),
@@ -210,25 +212,25 @@ impl<F: Family> Choice<F> {
         }
     }
 
-    /// The same with one capability more: for one from outside, which has none else.
+    /// Adds a capability, for an external algorithm, which otherwise has none.
     #[must_use]
     pub fn capable(self, capability: Capability) -> Self {
         Choice { capabilities: self.capabilities.with(capability), ..self }
     }
 
-    /// The same with these columns in the samples of a run: for one from outside, which has none else.
+    /// Sets the columns in the samples of a run, for an external algorithm, which otherwise has none.
     #[must_use]
     pub fn showing<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
         Choice { columns: names.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// Names of the numbers of its own that the samples of a run have of each subflow.
+    /// Names of its own values in a run's samples of each subflow.
     #[must_use]
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// The same for connections that the driver calls `label`: for messages of one from outside.
+    /// The same choice for connections that the driver calls `label`, which messages of an external algorithm mention.
     #[must_use]
     pub fn labelled(&self, label: &str) -> Self {
         match &self.source {
@@ -237,7 +239,7 @@ impl<F: Family> Choice<F> {
         }
     }
 
-    /// Its name.
+    /// The name of the algorithm.
     #[must_use]
     pub fn name(&self) -> &str {
         match &self.source {
@@ -246,14 +248,14 @@ impl<F: Family> Choice<F> {
         }
     }
 
-    /// Whether it has the capability.
+    /// Whether the algorithm has the capability.
     #[must_use]
     #[inline]
     pub fn has(&self, capability: Capability) -> bool {
         self.capabilities.has(capability)
     }
 
-    /// The parameters of one of the table.
+    /// The parameters of a built-in algorithm.
     #[must_use]
     pub fn given(&self) -> Option<&Given> {
         match &self.source {
@@ -262,7 +264,7 @@ impl<F: Family> Choice<F> {
         }
     }
 
-    /// One at work for a new connection.
+    /// Creates an instance for a new connection.
     #[must_use]
     pub fn make(&self, origin: &Origin) -> F::Built {
         match &self.source {
@@ -271,8 +273,8 @@ impl<F: Family> Choice<F> {
         }
     }
 
-    /// Every algorithm of the table, with its defaults and with other values of each parameter: what a test of all of
-    /// them runs through.
+    /// Every algorithm of the table, with its defaults and with other values of each parameter, for tests of all
+    /// algorithms.
     #[must_use]
     pub fn samples() -> Vec<Self> {
         let mut all = Vec::new();
@@ -280,7 +282,7 @@ impl<F: Family> Choice<F> {
             all.extend(Self::named(row.about.name));
             for parameter in row.about.parameters {
                 let others = parameter.samples().into_iter().filter(|value| *value != parameter.default());
-                // Values that do not go with the others' defaults are left out.
+                // Values that are incompatible with the other parameters' defaults are omitted.
                 all.extend(others.flat_map(|value| Self::with(row.about.name, [(parameter.name, value)])));
             }
         }
@@ -298,7 +300,7 @@ impl<F: Family> Clone for Choice<F> {
     }
 }
 
-/// `olia`, `olia(variant "linux")`.
+/// For example `olia` or `olia(variant "linux")`.
 impl<F: Family> fmt::Debug for Choice<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
@@ -309,15 +311,15 @@ impl<F: Family> fmt::Debug for Choice<F> {
     }
 }
 
-/// An algorithm or a parameter that there is not.
+/// An unknown algorithm or parameter, or an invalid value.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{place}: found {found}; expected {expected}")]
 pub struct ChoiceError {
-    /// Where.
+    /// The location of the error.
     pub place: String,
-    /// What was found.
+    /// The value found.
     pub found: String,
-    /// What would do.
+    /// The value expected.
     pub expected: String,
 }
 

@@ -1,5 +1,5 @@
-//! Parameters for [`declared!`](crate::declared): type, default and range; the name in descriptions and the line come from the
-//! field.
+//! Parameters for [`declared!`](crate::declared): type, default and range. Their names in descriptions and their
+//! summaries come from the fields.
 
 use crate::parameter::{Domain, Measure, Parameter};
 
@@ -12,19 +12,19 @@ pub const SECOND: u64 = 1_000_000_000;
 /// Nanoseconds in an hour.
 pub const HOUR: u64 = 3600 * SECOND;
 
-/// True or false.
+/// A boolean.
 #[must_use]
 pub const fn flag(name: &'static str, default: bool) -> Parameter {
     Parameter::flag(name, default, "")
 }
 
-/// One of some words.
+/// One of several words.
 #[must_use]
 pub const fn word(name: &'static str, default: &'static str, choices: &'static [&'static str]) -> Parameter {
     Parameter::word(name, default, choices, "")
 }
 
-/// A whole number from `min` to `max`.
+/// An integer from `min` to `max`.
 #[must_use]
 pub const fn whole(name: &'static str, default: u64, range: [u64; 2]) -> Parameter {
     Parameter::whole(name, default, range, "")
@@ -60,25 +60,25 @@ pub const fn given_packets(name: &'static str, range: [i64; 2]) -> Parameter {
     quantity(name, Measure::Packets, None, range)
 }
 
-/// A fraction, which scenario files have as a percentage.
+/// A fraction, given as a percentage in scenario files.
 #[must_use]
 pub const fn percentage(name: &'static str, default: f64) -> Parameter {
     Parameter::in_domain(name, Domain::Percentage { default: Some(default) })
 }
 
-/// One that must be given.
+/// A fraction that must be given.
 #[must_use]
 pub const fn given_percentage(name: &'static str) -> Parameter {
     Parameter::in_domain(name, Domain::Percentage { default: None })
 }
 
-/// A length of a queue that must be given.
+/// A required queue length.
 #[must_use]
 pub const fn length(name: &'static str) -> Parameter {
     Parameter::in_domain(name, Domain::Length)
 }
 
-/// The most that a queue holds; by default as a scenario file says it, or `""` where it must be given.
+/// The capacity of a queue. The default is written as in a scenario file; `""` if it must be given.
 #[must_use]
 pub const fn limit(default: &'static str) -> Parameter {
     Parameter::in_domain("limit", Domain::Limit { default })

@@ -1,5 +1,5 @@
-//! Settings that declare themselves: one list of fields is the struct, what a scenario file may set of it, and the check of
-//! its ranges.
+//! Self-declaring settings: a single list of fields defines the struct, the parameters in scenario files, and the range
+//! checks.
 
 use std::fmt;
 
@@ -15,9 +15,9 @@ use crate::parameter::{Parameter, Value};
 pub struct ConfigError {
     /// Name of the parameter.
     pub parameter: &'static str,
-    /// What was found.
+    /// The value found.
     pub found: f64,
-    /// What would do.
+    /// The values expected.
     pub expected: String,
 }
 
@@ -30,10 +30,10 @@ impl fmt::Display for ConfigError {
 impl std::error::Error for ConfigError {}
 
 impl ConfigError {
-    /// An error unless the condition holds.
+    /// Returns an error unless the condition holds.
     ///
     /// # Errors
-    /// That one.
+    /// The condition does not hold.
     pub fn unless(holds: bool, parameter: &'static str, found: f64, expected: &str) -> Result<(), ConfigError> {
         if holds { Ok(()) } else { Err(ConfigError { parameter, found, expected: expected.to_owned() }) }
     }
@@ -41,16 +41,16 @@ impl ConfigError {
 
 /// Settings made by [`declared!`](crate::declared).
 pub trait Declared {
-    /// What a scenario file may set, in the order of the fields.
+    /// The parameters that a scenario file may set, in the order of the fields.
     const PARAMETERS: &'static [Parameter];
 
-    /// The numbers among the values, in the same order; none of what is no number or absent.
+    /// The numeric values in the same order; `None` for a value that is not numeric or is absent.
     fn numbers(&self) -> Vec<Option<f64>>;
 
-    /// Whether every value is in its range and in its order.
+    /// Checks that every value is in its range and that the order relations hold.
     ///
     /// # Errors
-    /// The first that is not.
+    /// The first violation.
     fn check_as(&self, about: &About) -> Result<(), ConfigError> {
         let numbers = self.numbers();
         for (parameter, number) in about.parameters.iter().zip(&numbers) {
@@ -76,13 +76,13 @@ pub trait Declared {
 
 /// The type of a field of settings.
 pub trait Field: Sized {
-    /// Of a default.
+    /// Converts a default value.
     ///
     /// # Panics
-    /// When the declaration gives a default of another type, which is a mistake in the declaration.
+    /// If the declaration has a default of another type, which is an error in the declaration.
     fn of(value: Value) -> Self;
 
-    /// The number, if it is one and not absent.
+    /// The numeric value, if it has one.
     fn number(&self) -> Option<f64> {
         None
     }
@@ -123,7 +123,7 @@ macro_rules! whole {
 
 whole!(u16, u32, u64, i32);
 
-/// Absent by default.
+/// Optional parameters are absent by default.
 impl<T: Field> Field for Option<T> {
     fn of(_: Value) -> Self {
         None
@@ -134,10 +134,10 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-/// A table with a `kind`: the kind, and the rest.
+/// Splits a table with a `kind` into the kind and the rest.
 ///
 /// # Errors
-/// It is no table, or has no kind.
+/// It is not a table, or has no `kind`.
 pub fn by_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(String, Map<String, Json>), D::Error> {
     let mut table = Map::deserialize(deserializer)?;
     match table.remove("kind") {
@@ -146,20 +146,20 @@ pub fn by_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(String, Ma
     }
 }
 
-/// What [`by_kind`] left, as settings.
+/// Parses the rest that [`by_kind`] returned as settings.
 ///
 /// # Errors
-/// A key is missing, unknown or has another type.
+/// A key is missing or unknown, or its value has the wrong type.
 pub fn rest<T: DeserializeOwned, E: serde::de::Error>(table: Map<String, Json>) -> Result<T, E> {
     T::deserialize(Json::Object(table)).map_err(E::custom)
 }
 
-/// Settings: a struct whose fields declare themselves.
+/// Defines settings: a struct whose fields declare themselves.
 ///
-/// A field is `/// one line`, `name: type = parameter`, with a [`Parameter`] from [`crate::declare`]; its own name is what the
-/// description of a scenario calls it, in base units (`target_ns`), the parameter's is what scenario files call it
-/// (`target`). `required` fields have no default and are the arguments of `new`. `fixed` ones cannot be set by a scenario file:
-/// `/// one line`, `name: type = value`.
+/// A field is `/// one line`, `name: type = parameter`, with a [`Parameter`] from [`crate::declare`]. The field's name
+/// is used in descriptions, in base units (`target_ns`), the parameter's name in scenario files (`target`). `required`
+/// fields have no default and are the arguments of `new`. `fixed` fields cannot be set by a scenario file and are
+/// written as `/// one line`, `name: type = value`.
 #[macro_export]
 macro_rules! declared {
     (
@@ -180,7 +180,7 @@ macro_rules! declared {
         }
 
         impl $name {
-            /// With the defaults of all that is no argument.
+            /// Creates the settings with these values and the defaults of all others.
             #[must_use]
             #[allow(clippy::new_without_default)]
             pub fn new($($($rfield: $rtype),*)?) -> Self {
@@ -208,7 +208,7 @@ macro_rules! declared {
     };
 }
 
-/// A choice among words, as scenario files and descriptions have them.
+/// Defines an enum of words, as used in scenario files and descriptions.
 #[macro_export]
 macro_rules! words {
     (
@@ -223,7 +223,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// In the order of the variants.
+            /// The words, in the order of the variants.
             pub const WORDS: &'static [&'static str] = &[$($word),*];
         }
 
@@ -238,8 +238,8 @@ macro_rules! words {
     };
 }
 
-/// Kinds of one family, each with its settings and what it says of itself: the enum, its form in a description (a table
-/// with `kind`), the check, and the table that others read.
+/// Defines the kinds of a family, each with its settings and declaration: the enum, its form in a description (a table
+/// with `kind`), the check, and the table of declarations.
 #[macro_export]
 macro_rules! kinds {
     (
@@ -257,10 +257,10 @@ macro_rules! kinds {
         }
 
         impl $name {
-            /// What each kind says of itself.
+            /// The declarations of all kinds.
             pub const TABLE: &'static [$crate::About] = &[$($about),*];
 
-            /// What its kind says of itself; none of one without settings or from outside.
+            /// The declaration of this kind; `None` for a kind without settings or an external one.
             #[must_use]
             #[allow(unreachable_patterns)]
             pub const fn about(&self) -> Option<$crate::About> {
@@ -270,7 +270,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether each parameter is in its range.
+            /// Checks that each parameter is in its range.
             ///
             /// # Errors
             /// The first parameter outside its range.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::about::{About, Capability, Column, Order};
 use crate::parameter::{Absent, Domain, Measure, Parameter, Value as Default};
 
-/// A table, in its order.
+/// A table of declarations, in its order.
 pub fn table<'a>(abouts: impl IntoIterator<Item = &'a About>) -> Value {
     abouts.into_iter().map(entry).collect()
 }

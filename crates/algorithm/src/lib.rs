@@ -1,14 +1,14 @@
-//! What every algorithm says of itself, and how one is chosen: by its name, with parameters.
+//! Declarations of algorithms, and their choice by name with parameters.
 //!
-//! The file of an algorithm declares it ([`Algorithm`]: name, one line, source, parameters, capabilities) and makes it
-//! ([`Make`]). Each kind (congestion control, scheduler, path manager) has one table of them, in its `mod.rs`. Whatever
-//! needs to know which algorithms there are reads the tables: scenario files and their errors, `mptcplab list`, the
-//! documentation, the live engines and the tests that hold for all of them.
+//! The file of an algorithm declares it ([`Algorithm`]: name, one line, source, parameters, capabilities) and creates
+//! it ([`Make`]). Each kind (congestion control, scheduler, path manager) has one table of them, in its `mod.rs`.
+//! Everything that needs the list of algorithms reads these tables: scenario files and their errors, `mptcplab list`,
+//! the documentation, the live engines and the tests of all algorithms.
 //!
-//! What has settings and no algorithm of its own (a queue discipline, a loss model, a middlebox, a medium, TCP) declares them
-//! with [`declared!`], from the parameters in [`declare`]; [`kinds!`] makes a family of those.
+//! Components with settings that are not such algorithms (queue disciplines, loss models, middleboxes, media, TCP)
+//! declare them with [`declared!`], from the parameters in [`declare`]; [`kinds!`] makes a family of them.
 //!
-//! This crate does not know who declares: `transport` and `network` do.
+//! This crate does not depend on the crates that declare: `transport` and `network`.
 
 mod about;
 mod choice;

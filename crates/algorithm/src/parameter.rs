@@ -1,4 +1,4 @@
-//! A parameter: its type, default, range and unit, and what messages say of it.
+//! A parameter: its type, default, range and unit, and its description in messages.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use crate::words::one_of;
 /// A parameter of an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// As scenario files call it.
+    /// Name in scenario files.
     pub name: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// Unit of its number; empty without one.
+    /// Unit of its number; empty if there is none.
     pub unit: &'static str,
     /// Type, default and range.
     pub domain: Domain,
-    /// Linux has its default only.
+    /// Whether Linux supports its default only.
     pub fixed_in_kernel: bool,
-    /// As descriptions call it; empty where that is its name.
+    /// Name in descriptions; empty if it equals `name`.
     pub field: &'static str,
-    /// The least number itself is excluded.
+    /// Whether the minimum itself is excluded.
     pub above_least: bool,
-    /// Whether it may be absent, as it is by default.
+    /// Whether the value may be absent, which is then the default.
     pub absent: Absent,
     /// What messages call a value, in place of its type.
     pub noun: &'static str,
@@ -32,13 +32,13 @@ pub struct Parameter {
 pub enum Absent {
     /// It always has a value.
     Never,
-    /// Its key may be left out, which is not the same as any value.
+    /// Its key may be omitted, which differs from any value.
     LeftOut,
-    /// The word `"none"` says so, as does leaving it out.
+    /// The value may be the word `"none"`, which is the same as omitting the key.
     None,
 }
 
-/// What a quantity measures, and the unit of its number.
+/// The dimension of a quantity, and the unit of its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Measure {
     /// Nanoseconds.
@@ -49,66 +49,66 @@ pub enum Measure {
     Packets,
 }
 
-/// What a parameter may be.
+/// Type, default and range of a parameter.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Domain {
-    /// True or false.
+    /// A boolean.
     Flag {
         /// Default.
         default: bool,
     },
-    /// One of some words.
+    /// One of several words.
     Word {
         /// Default.
         default: &'static str,
         /// The words.
         choices: &'static [&'static str],
     },
-    /// A whole number.
+    /// An integer.
     Whole {
         /// Default.
         default: u64,
-        /// Least.
+        /// Minimum.
         min: u64,
-        /// Greatest.
+        /// Maximum.
         max: u64,
     },
     /// A number.
     Number {
         /// Default.
         default: f64,
-        /// Least.
+        /// Minimum.
         min: f64,
-        /// Greatest.
+        /// Maximum.
         max: f64,
     },
-    /// A whole number of a unit; scenario files have it with its unit (`"5 ms"`).
+    /// An integer with a unit, which scenario files include (`"5 ms"`).
     Quantity {
-        /// Of what.
+        /// Dimension of the quantity.
         of: Measure,
-        /// Default; none where one must be given.
+        /// Default; `None` if the value must be given.
         default: Option<u64>,
-        /// Least.
+        /// Minimum.
         min: i64,
-        /// Greatest.
+        /// Maximum.
         max: i64,
     },
-    /// From 0 to 1; scenario files have it as a percentage (`"1 %"`).
+    /// A fraction from 0 to 1, given as a percentage in scenario files (`"1 %"`).
     Percentage {
-        /// Default; none where one must be given.
+        /// Default; `None` if the value must be given.
         default: Option<f64>,
     },
-    /// A length of a queue that must be given: packets, fractions too, that scenario files may also have as a time, a size or a
-    /// multiple of the BDP.
+    /// A required queue length: a number of packets, possibly fractional. Scenario files may also give a time, a size
+    /// or a multiple of the BDP.
     Length,
-    /// The most that a queue holds ([`Length`](Domain::Length) or bytes), with the key `at_least` beside it.
+    /// The capacity of a queue ([`Length`](Domain::Length) or bytes), accompanied by the key `at_least`.
     Limit {
-        /// Default as in a scenario file; empty where one must be given.
+        /// Default as in a scenario file; empty if the value must be given.
         default: &'static str,
     },
-    /// The size of the largest packet that the connections of the scenario send: not in scenario files.
+    /// The size of the largest packet that the scenario's connections send. It cannot be set in scenario files.
     LargestPacket {
-        /// For whoever has no scenario, in bytes.
+        /// Default in bytes if there is no scenario.
         default: u64,
     },
 }
@@ -124,43 +124,43 @@ impl Parameter {
         Parameter::new(name, domain, "")
     }
 
-    /// With what the list of fields says of it: the name in descriptions, and its line.
+    /// Sets the name in descriptions and the summary, which come from the field.
     #[must_use]
     pub const fn of(self, field: &'static str, doc: &'static str) -> Self {
         Parameter { field, summary: doc.trim_ascii(), ..self }
     }
 
-    /// More than its least number.
+    /// Excludes the minimum itself.
     #[must_use]
     pub const fn above_least(self) -> Self {
         Parameter { above_least: true, ..self }
     }
 
-    /// Its key may be left out, and is by default.
+    /// Allows the key to be omitted, which is the default.
     #[must_use]
     pub const fn optional(self) -> Self {
         Parameter { absent: Absent::LeftOut, ..self }
     }
 
-    /// The word `"none"` in place of a value, by default.
+    /// Allows the word `"none"` in place of a value, which is the default.
     #[must_use]
     pub const fn or_none(self) -> Self {
         Parameter { absent: Absent::None, ..self }
     }
 
-    /// What messages call a value.
+    /// Sets what messages call a value.
     #[must_use]
     pub const fn noun(self, noun: &'static str) -> Self {
         Parameter { noun, ..self }
     }
 
-    /// True or false.
+    /// A boolean.
     #[must_use]
     pub const fn flag(name: &'static str, default: bool, summary: &'static str) -> Self {
         Parameter::new(name, Domain::Flag { default }, summary)
     }
 
-    /// One of some words.
+    /// One of several words.
     #[must_use]
     pub const fn word(
         name: &'static str,
@@ -171,7 +171,7 @@ impl Parameter {
         Parameter::new(name, Domain::Word { default, choices }, summary)
     }
 
-    /// A whole number from `min` to `max`.
+    /// An integer from `min` to `max`.
     #[must_use]
     pub const fn whole(name: &'static str, default: u64, [min, max]: [u64; 2], summary: &'static str) -> Self {
         Parameter::new(name, Domain::Whole { default, min, max }, summary)
@@ -183,34 +183,34 @@ impl Parameter {
         Parameter::new(name, Domain::Number { default, min, max }, summary)
     }
 
-    /// Which form of an algorithm: its authors' equations, or the integer arithmetic of the Linux code.
+    /// Selects the form of an algorithm: its authors' equations, or the integer arithmetic of the Linux code.
     #[must_use]
     pub const fn variant(summary: &'static str) -> Self {
         Parameter::word("variant", "paper", &["paper", "linux"], summary)
     }
 
-    /// With a unit.
+    /// Sets the unit.
     #[must_use]
     pub const fn unit(self, unit: &'static str) -> Self {
         Parameter { unit, ..self }
     }
 
-    /// One that Linux has with its default only.
+    /// Marks a parameter of which Linux supports the default only.
     #[must_use]
     pub const fn fixed_in_kernel(self) -> Self {
         Parameter { fixed_in_kernel: true, ..self }
     }
 
-    /// Its default.
+    /// The default value.
     ///
     /// # Panics
-    /// When it has none, and must be given.
+    /// If it has no default and must be given.
     #[must_use]
     pub fn default(&self) -> Value {
         self.default_if_any().unwrap_or_else(|| panic!("the parameter {} must be given", self.name))
     }
 
-    /// Its default, if it has one.
+    /// The default value, if there is one.
     #[must_use]
     pub fn default_if_any(&self) -> Option<Value> {
         Some(match self.domain {
@@ -226,7 +226,7 @@ impl Parameter {
         })
     }
 
-    /// Whether a number is in its range.
+    /// Whether a number is in the range.
     #[must_use]
     pub fn holds(&self, found: f64) -> bool {
         let above = |min: f64| if self.above_least { found > min } else { found >= min };
@@ -240,7 +240,7 @@ impl Parameter {
         }
     }
 
-    /// What it may be, in words.
+    /// The valid values, in words.
     #[must_use]
     pub fn expected(&self) -> String {
         let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
@@ -269,7 +269,7 @@ impl Parameter {
         }
     }
 
-    /// The value, if it is one for this parameter.
+    /// The value, if it is valid for this parameter.
     #[must_use]
     pub fn accept(&self, value: Value) -> Option<Value> {
         match (self.domain, value) {
@@ -284,13 +284,13 @@ impl Parameter {
         }
     }
 
-    /// Values to try it with: the ends of its range and one between.
+    /// Values for tests: the ends of the range and one in between.
     #[must_use]
     pub fn samples(&self) -> Vec<Value> {
         match self.domain {
             Domain::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
             Domain::Word { choices, .. } => choices.iter().map(|&word| Value::Word(word.to_owned())).collect(),
-            // The far end of a count is often one that no connection reaches: a few more than the default will do.
+            // The maximum of a count is often unreachable for a connection: a few more than the default suffice.
             Domain::Whole { default, min, max } => {
                 [min, default, (2 * default + 1).min(max)].map(Value::Whole).to_vec()
             }
@@ -308,9 +308,9 @@ impl Parameter {
 /// The value of a parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
-    /// True or false.
+    /// A boolean.
     Flag(bool),
-    /// A whole number.
+    /// An integer.
     Whole(u64),
     /// A number.
     Number(f64),

@@ -1,4 +1,4 @@
-//! What algorithms from outside are made by: a function that may capture what it needs, called once for each connection.
+//! Creation of external algorithms: a function that may capture what it needs, called once for each connection.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The connection, or the direction of a link, that an algorithm is made for.
+/// The connection, or the direction of a link, for which an algorithm is created.
 #[derive(Clone, Debug)]
 pub struct Origin {
     initiator: bool,
@@ -15,13 +15,14 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// `random` is the own stream of the connection or the link, none of which is used up: algorithms draw from places far ahead of it.
+    /// `random` is the stream of the connection or the link. It is not advanced: algorithms draw from positions far
+    /// ahead of it.
     #[must_use]
     pub fn new(initiator: bool, random: &Xoshiro256PlusPlus) -> Self {
         Origin { initiator, random: random.clone(), label: None }
     }
 
-    /// For tests of algorithms outside of a connection.
+    /// An origin for tests of algorithms without a connection.
     #[must_use]
     pub fn alone(seed: u64) -> Self {
         Origin { initiator: true, random: rand_core::SeedableRng::seed_from_u64(seed), label: None }
@@ -33,25 +34,25 @@ impl Origin {
         self.initiator
     }
 
-    /// What the driver calls connections of this kind, if it said so ([`Factory::labelled`]): for messages.
+    /// The driver's name for connections of this kind, if it set one ([`Factory::labelled`]), for messages.
     #[must_use]
     pub fn label(&self) -> Option<&str> {
         self.label.as_deref()
     }
 
-    /// A random stream of the algorithm's own: the same in every run under the same seed, another for each connection and
-    /// each kind of algorithm, and apart from what the transport draws.
+    /// The algorithm's own random stream: equal in all runs with the same seed, different for each connection and each
+    /// kind of algorithm, and separate from the transport's.
     #[must_use]
     pub fn random(&self, kind: Kind) -> Xoshiro256PlusPlus {
         let mut random = self.random.clone();
-        // A jump goes 2^128 draws ahead.
+        // A jump advances the generator by 2^128 draws.
         for _ in 0..=kind as u8 {
             random.jump();
         }
         random
     }
 
-    /// The first draw of [`random`](Self::random), for an algorithm that has a generator of its own.
+    /// The first draw of [`random`](Self::random), for an algorithm with its own generator.
     #[must_use]
     pub fn seed(&self, kind: Kind) -> u64 {
         self.random(kind).next_u64()
@@ -71,7 +72,7 @@ pub enum Kind {
 
 type Make<T> = dyn Fn(&Origin) -> Box<T> + Send + Sync;
 
-/// Makes an algorithm from outside for each connection.
+/// Creates an external algorithm for each connection.
 pub struct Factory<T: ?Sized> {
     name: Arc<str>,
     label: Option<Arc<str>>,
@@ -79,24 +80,24 @@ pub struct Factory<T: ?Sized> {
 }
 
 impl<T: ?Sized> Factory<T> {
-    /// `name` is what messages call it by.
+    /// Creates a factory. Messages refer to it by `name`.
     pub fn new(name: &str, make: impl Fn(&Origin) -> Box<T> + Send + Sync + 'static) -> Self {
         Factory { name: Arc::from(name), label: None, make: Arc::new(make) }
     }
 
-    /// The same for connections that the driver calls `label`.
+    /// The same factory for connections that the driver calls `label`.
     #[must_use]
     pub fn labelled(&self, label: &str) -> Self {
         Factory { label: Some(Arc::from(label)), ..self.clone() }
     }
 
-    /// What messages call it by.
+    /// Its name in messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// One for a new connection.
+    /// Creates an algorithm for a new connection.
     #[must_use]
     pub fn make(&self, origin: &Origin) -> Box<T> {
         match &self.label {
@@ -112,7 +113,7 @@ impl<T: ?Sized> Clone for Factory<T> {
     }
 }
 
-/// The same function under the same name.
+/// Equal if name, label and function are the same.
 impl<T: ?Sized> PartialEq for Factory<T> {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.label == other.label && Arc::ptr_eq(&self.make, &other.make)

@@ -1,8 +1,9 @@
-//! The macro that expands a table of algorithms to an enum, its calls and its rows.
+//! A macro that expands a table of algorithms to an enum, its dispatch and its rows.
 
-/// The table of a family: `module::Type` a line, with `: what runs it` where that is another type (`Classic<Reno>` for the
-/// rule Reno), and after `|` its Linux form likewise, where there is one. From it come the exports, the lines of `TABLE`,
-/// the enum of those at work, without a virtual call but for those from outside, and `each!`, which calls whichever it is.
+/// The table of a family: one `module::Type` per line, followed by `: implementing type` if that is another type
+/// (`Classic<Reno>` for the rule Reno), and by `|` and its Linux form, likewise, if there is one. The macro generates
+/// the exports, the rows of `TABLE`, an enum of the instances, which avoids virtual calls except for external
+/// algorithms, and `each!`, which dispatches a call.
 #[macro_export]
 macro_rules! built_in {
     (
@@ -23,7 +24,7 @@ macro_rules! built_in {
                     $linux($crate::built_in!(@ $linux $($linux_type)?)),
                 )?
             )*
-            /// From outside.
+            /// An external algorithm.
             Custom(Box<$outside>),
         }
 

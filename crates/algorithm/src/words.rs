@@ -1,6 +1,6 @@
-//! Lists of names and near names, for messages.
+//! Lists of names and similar names, for messages.
 
-/// `a`, `a or b`, `a, b or c`.
+/// Joins names: `a`, `a or b`, `a, b or c`.
 pub(crate) fn one_of<S: AsRef<str>>(names: &[S]) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     match names.split_last() {
@@ -9,17 +9,17 @@ pub(crate) fn one_of<S: AsRef<str>>(names: &[S]) -> String {
     }
 }
 
-/// The nearest of the names, when it is near.
+/// A suggestion with the most similar name, if one is similar enough.
 pub(crate) fn did_you_mean<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     let near = names.map(|candidate| (edits(name, candidate), candidate)).min();
-    // A third of the letters may be wrong.
+    // Up to a third of the letters may differ.
     match near {
         Some((edits, candidate)) if 3 * edits <= candidate.len().max(3) => format!("; did you mean \"{candidate}\"?"),
         _ => String::new(),
     }
 }
 
-/// How many letters must be put in, taken out or changed.
+/// Edit distance: the number of letters to insert, delete or change.
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
