@@ -1,6 +1,6 @@
-//! A complete description of what is to be simulated. Python parses, fills in defaults and validates the scenario
-//! file (docs/scenario-format.md) and hands over this, every quantity in its base unit. What belongs to a queue, a loss, a
-//! middlebox, a medium or TCP is the settings of that, as their owners declare them.
+//! A complete description of a run. Python parses and validates the scenario file (docs/scenario-format.md), fills in
+//! defaults and passes this, with every quantity in its base unit. The settings of queues, losses, middleboxes, media
+//! and TCP are those that their crates declare.
 
 pub use application::{Arrivals, Content as Application, Size};
 pub use network::middlebox::{MiddleboxConfig, Way};
@@ -12,21 +12,21 @@ pub use transport::{LossDetection, Protocol, TcpOptions, WindowValidation};
 
 type Table = serde_json::Map<String, serde_json::Value>;
 
-/// One scenario, complete.
+/// A complete scenario.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
     /// Virtual time at which the run ends.
     pub duration_ns: u64,
-    /// Seed of the scenario; every seed, 0 too, is one.
+    /// Seed of the scenario. Every value is valid, including 0.
     pub seed: u64,
-    /// What `measure.warmup` leaves out of rates and losses.
+    /// The warm-up (`measure.warmup`), which rates and losses exclude.
     pub warmup_ns: u64,
-    /// Distance of samples; none are taken when absent.
+    /// Sampling interval; no samples are taken if absent.
     pub sample_ns: Option<u64>,
-    /// Encode, decode and compare every segment that is sent.
+    /// Whether to encode, decode and compare every segment sent.
     pub through_wire: bool,
-    /// Traces that directions of links name: the texts of files in Mahimahi's format.
+    /// Traces that directions of links refer to: the contents of files in Mahimahi's format.
     pub traces: Vec<String>,
     /// Half-duplex media that links may share.
     pub media: Vec<Medium>,
@@ -40,7 +40,7 @@ pub struct Description {
     pub events: Vec<Event>,
 }
 
-/// A half-duplex medium: of the directions of the links on it, one sends at a time.
+/// A half-duplex medium: only one direction of the links on it sends at a time.
 #[derive(Clone, Debug)]
 pub struct Medium {
     /// Name in the scenario.
@@ -56,7 +56,7 @@ impl<'de> Deserialize<'de> for Medium {
     }
 }
 
-/// A key of a table whose other keys belong to another type.
+/// Removes and parses a key of a table whose other keys belong to another type.
 fn own<T: DeserializeOwned, E: Error>(table: &mut Table, key: &str) -> Result<T, E> {
     T::deserialize(table.remove(key).unwrap_or_default()).map_err(|error| E::custom(format!("{key}: {error}")))
 }
@@ -69,25 +69,25 @@ pub struct Link {
     pub name: String,
     /// The medium that both directions share, an index into `media`.
     pub medium: Option<usize>,
-    /// From the server's side to the client's.
+    /// The direction from the server's side to the client's.
     pub down: Direction,
-    /// From the client's side to the server's.
+    /// The direction from the client's side to the server's.
     pub up: Direction,
-    /// Boxes at its end on the server's side, the one nearest to the client first. What goes up passes them after the
-    /// link, what goes down before it.
+    /// Middleboxes at its server-side end, the one nearest to the client first. Packets pass them after the link on the
+    /// way up, and before it on the way down.
     pub middleboxes: Vec<MiddleboxConfig>,
-    /// What its traffic costs; absent: nothing.
+    /// Cost of its traffic; free if absent.
     #[serde(default)]
     pub metered: Option<Metered>,
 }
 
-/// What the traffic of a link costs. Only `backup` changes what happens.
+/// The cost of a link's traffic. Only `backup` affects the run.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metered {
-    /// Price of 10⁹ bytes, in whatever currency.
+    /// Price of 10⁹ bytes, in any currency.
     pub price_per_gb: f64,
-    /// What the price or the contract holds for.
+    /// Volume to which the price or the contract applies.
     pub cap_bytes: Option<u64>,
     /// Whether subflows from clients' addresses on this link are backups.
     pub backup: bool,
@@ -97,9 +97,9 @@ pub struct Metered {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Direction {
-    /// Capacity; 0 where there is a trace.
+    /// Capacity; 0 if there is a trace.
     pub rate_bps: u64,
-    /// What it can send and when, an index into `traces`.
+    /// Sending opportunities, an index into `traces`.
     pub trace: Option<usize>,
     /// Propagation delay.
     pub delay_ns: u64,
@@ -107,23 +107,23 @@ pub struct Direction {
     pub queue: QueueConfig,
     /// Loss on the wire.
     pub loss: LossConfig,
-    /// A token bucket before it.
+    /// The token bucket before it.
     pub shaper: Option<Shaper>,
-    /// What happens to the times and the order of packets behind it.
+    /// Jitter, reordering and duplication after it.
     pub disorder: Option<DisorderConfig>,
 }
 
-/// A token bucket in front of a link (`network::BucketConfig`).
+/// A token bucket before a link (`network::BucketConfig`).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shaper {
-    /// What it lets through on average.
+    /// Average rate.
     pub rate_bps: u64,
-    /// What it lets through at once.
+    /// Maximum burst.
     pub burst_bytes: u64,
-    /// Whether packets without tokens are dropped in place of queued.
+    /// Whether packets without tokens are dropped and not queued.
     pub polices: bool,
-    /// Where they are queued.
+    /// The queue before the bucket.
     pub queue: QueueConfig,
 }
 
@@ -135,14 +135,14 @@ pub struct Path {
     pub name: String,
     /// Indices into `links`.
     pub links: Vec<usize>,
-    /// Which of them are crossed from their far end: there client to server is the direction down. Empty, or one for
-    /// each of `links`.
+    /// Which of the links are crossed in reverse, so that client to server is their direction down. Empty, or one entry
+    /// per link.
     pub reversed: Vec<bool>,
 }
 
 impl Path {
-    /// The directions of links that a packet crosses, in its order: link `l` of the description is `2 l` down and
-    /// `2 l + 1` up. `down`: from the server's side to the client's.
+    /// The directions of links that a packet crosses, in order: link `l` of the description is `2 l` down and `2 l + 1`
+    /// up. `down` means from the server's side to the client's.
     pub fn crossed(&self, down: bool) -> Vec<u32> {
         let upwards = self.links.iter().enumerate().map(|(position, &link)| {
             let reversed = self.reversed.get(position).copied().unwrap_or(false);
@@ -158,7 +158,7 @@ impl Path {
 pub struct Connection {
     /// Name in the scenario.
     pub name: String,
-    /// How many.
+    /// Number of connections.
     pub count: u32,
     /// Indices into `paths`; the first opens the connection.
     pub paths: Vec<usize>,
@@ -170,47 +170,48 @@ pub struct Connection {
     pub scheduler: Named,
     /// Path manager.
     pub path_manager: Named,
-    /// What is sent.
+    /// The data to transfer.
     pub application: Application,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Way,
-    /// Start, drawn uniformly from `[start_ns[0], start_ns[1]]` for each of the `count`; equal when not random.
+    /// Range from which each of the `count` start times is drawn uniformly; both ends are equal if not random.
     pub start_ns: [u64; 2],
     /// When the sender stops offering data; the connection then closes in order.
     pub stop_ns: Option<u64>,
-    /// Maximum segment size as announced (TCP options take from it).
+    /// Maximum segment size as announced; TCP options reduce the payload.
     pub mss_bytes: u16,
-    /// Receive buffer; absent: automatic.
+    /// Receive buffer; auto-tuned if absent.
     pub receive_buffer_bytes: Option<u64>,
     /// Whether both ends offer explicit congestion notification (RFC 3168).
     pub ecn: bool,
-    /// Whether both ends ask for DSS checksums (RFC 8684 §3.3.1).
+    /// Whether both ends request DSS checksums (RFC 8684 §3.3.1).
     pub checksum: bool,
-    /// How TCP behaves at both ends, on each subflow.
+    /// TCP options of both ends, for each subflow.
     pub tcp: TcpOptions,
 }
 
 impl Connection {
-    /// The client's addresses, by number, whose path begins with a link: those that an event of the link concerns.
+    /// The numbers of the client's addresses whose path begins with a link, to which the link's events apply.
     pub fn addresses_on<'c>(&'c self, description: &'c Description, link: usize) -> impl Iterator<Item = u8> + 'c {
         let begins = move |&path: &usize| description.paths[path].links.first() == Some(&link);
-        // Numbers second: they end with the paths, of which there may be as many as an octet can count.
+        // The numbers come second in the zip: they end with the paths, of which there may be as many as one byte
+        // counts.
         self.paths.iter().zip(0..).filter(move |&(path, _)| begins(path)).map(|(_, id)| id)
     }
 
-    /// Whether subflows from the client's address of this number are backups, because its path begins with a link that is
-    /// metered so.
+    /// Whether subflows from the client's address with this number are backups because the first link of its path is
+    /// metered as such.
     pub fn is_backup(&self, description: &Description, address: usize) -> bool {
         let first = self.paths.get(address).and_then(|&path| description.paths[path].links.first());
         first.is_some_and(|&link| description.links[link].metered.is_some_and(|metered| metered.backup))
     }
 
-    /// Whether one of its paths ends with an event.
+    /// Whether an event ends one of its paths.
     pub fn loses_path(&self, description: &Description, event: &Event) -> bool {
         event.set.ends_paths() && self.paths.iter().any(|&path| description.paths[path].links.contains(&event.link))
     }
 
-    /// When its paths end, in order.
+    /// The times at which its paths end, in order.
     pub fn path_ends_ns(&self, description: &Description) -> Vec<u64> {
         let ends = description.events.iter().filter(|event| self.loses_path(description, event));
         let mut at_ns: Vec<u64> = ends.map(|event| event.at_ns).collect();
@@ -218,7 +219,7 @@ impl Connection {
         at_ns
     }
 
-    /// What its applications are.
+    /// The applications of this kind of connection.
     pub fn kind(&self) -> application::Kind<'_> {
         application::Kind {
             name: &self.name,
@@ -231,17 +232,17 @@ impl Connection {
     }
 }
 
-/// An algorithm by its name, with its parameters.
+/// An algorithm by name, with its parameters.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Named {
     /// Name as in `mptcplab list`.
     pub name: String,
-    /// Parameters that the name takes.
+    /// Parameters of the algorithm.
     #[serde(flatten)]
     pub parameters: serde_json::Map<String, serde_json::Value>,
 }
 
-/// The end that sends what goes this way.
+/// The end that sends data in this direction.
 pub fn sender(way: Way) -> usize {
     match way {
         Way::Up => application::CLIENT,
@@ -249,11 +250,11 @@ pub fn sender(way: Way) -> usize {
     }
 }
 
-/// A change of a link at a moment.
+/// A change of a link at a given time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
-    /// When.
+    /// Time of the change.
     pub at_ns: u64,
     /// Index into `links`.
     pub link: usize,
@@ -261,27 +262,28 @@ pub struct Event {
     pub down: bool,
     /// Whether the client-to-server direction changes.
     pub up: bool,
-    /// What changes.
+    /// The change.
     pub set: Change,
 }
 
 impl Change {
-    /// Whether the paths over the link end with it.
+    /// Whether the change ends the paths over the link.
     pub fn ends_paths(&self) -> bool {
         self.link.dead == Some(true) || self.address == Some(false)
     }
 }
 
-/// What an event sets; what is absent stays.
+/// A change by an event; absent values stay unchanged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Change {
-    /// Of the link itself.
+    /// Change of the link itself.
     pub link: network::Change,
-    /// New rate of the shaper before it; 0 lets everything pass.
+    /// New rate of the shaper before it; 0 means unlimited.
     pub shaper_bps: Option<u64>,
-    /// False: clients whose path begins with this link lose their address on it; true: they have it again.
+    /// False: clients whose path begins with this link lose their address on it. True: they regain it.
     pub address: Option<bool>,
-    /// True: clients whose path begins with this link ask for it to be a backup (MP_PRIO); false: no longer.
+    /// True: clients whose path begins with this link request backup priority for it (MP_PRIO). False: they withdraw
+    /// that.
     pub backup: Option<bool>,
 }
 
