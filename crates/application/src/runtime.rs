@@ -101,8 +101,7 @@ impl<F: Clone> Application<F> {
         }
     }
 
-    /// When the next step of `bytes` is due at the configured rate: when the rate allows all bytes up to and including
-    /// the previous step.
+    /// When the next step of `bytes` is due: when all earlier steps would have been sent at the configured rate.
     fn next_step_ns(&self, bytes: u64) -> u64 {
         let Content::Rate { rate_bps } = self.content else { return u64::MAX };
         let (first_ns, steps) = self.steps;

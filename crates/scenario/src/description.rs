@@ -121,7 +121,7 @@ pub struct Shaper {
     pub rate_bps: u64,
     /// Maximum burst.
     pub burst_bytes: u64,
-    /// Whether packets without tokens are dropped and not queued.
+    /// Whether packets without tokens are dropped rather than queued.
     pub polices: bool,
     /// The queue before the bucket.
     pub queue: QueueConfig,

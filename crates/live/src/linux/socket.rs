@@ -18,7 +18,7 @@ const NOT_SENT_BYTES: i32 = 128 * 1024;
 /// Options of the sockets of one kind of connection.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether to use Multipath TCP and not TCP.
+    /// Whether to use Multipath TCP; otherwise TCP.
     pub mptcp: bool,
     /// Name of the congestion control in the kernel.
     pub congestion: String,

@@ -149,7 +149,7 @@ impl Socket {
         Ok(())
     }
 
-    /// The next bytes of the peer's stream, about `most` at the most; `None` at its end.
+    /// The next bytes of the peer's stream, at most about `most`; `None` at its end.
     ///
     /// # Errors
     /// [`SocketError`]

@@ -35,7 +35,7 @@ pub struct Plan {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KernelHost {
-    /// Whether it is the clients' host and not the servers'.
+    /// Whether it is the clients' host; otherwise it is the servers'.
     pub is_client: bool,
     /// The name of the congestion control of each kind of connection's sockets.
     pub congestion: Vec<String>,

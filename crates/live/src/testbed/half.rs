@@ -123,7 +123,7 @@ impl Half {
         Ok(Left::Nothing)
     }
 
-    /// Lets the sender read questions, and the end from the other side.
+    /// Lets the sender read questions and the end of the other side's stream.
     fn read_sender(&mut self, buffers: &mut Buffers, now_ns: &impl Fn() -> u64) -> io::Result<Left> {
         let Half { account, questions, .. } = self;
         let stream = &mut account.stream;
@@ -151,8 +151,8 @@ impl Half {
         Ok(Left::More)
     }
 
-    /// Handles the end from the other side at a sender: a server's client wants no more, or a client's server has
-    /// everything.
+    /// Handles the end of the other side's stream at a sender: a server's client wants no more, or a client's server
+    /// has everything.
     fn peer_is_done(&mut self, now_ns: u64) -> io::Result<()> {
         if self.heard_end {
             return Ok(());

@@ -161,9 +161,9 @@ mod tests {
         let out = longer.process(sacked(Way::Down, 1, 104, &[(107, 110), (90, 95)])).segment;
         let blocks: Vec<_> = out.options.sack.as_slice().iter().map(|block| (block.left, block.right)).collect();
         assert_eq!(blocks, [(105, 108), (90, 95)]);
-        // If the byte is removed, whoever has everything before it has it too.
+        // If the byte is removed, a receiver that has everything before it also has the byte.
         let mut shorter = rewriting(-1);
-        // Not yet sent: whoever has everything before it does not have it yet.
+        // Before the byte is sent, a receiver that has everything before it does not have it yet.
         assert_eq!(ack(&mut shorter, 104), 104);
         shorter.process(data(Way::Up, 103, b"ab"));
         assert_eq!([103, 104, 105].map(|number| ack(&mut shorter, number)), [103, 105, 106]);

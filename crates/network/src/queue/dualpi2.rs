@@ -6,9 +6,10 @@
 //! I.-J. Tsang, B. Briscoe, "PI²: A Linearized AQM for both Classic and Scalable TCP", CoNEXT 2016.
 //!
 //! - A packet with ECT(1) or CE goes to the L queue, any other to the C queue (§2.3). Both share the limit.
-//! - Every `update` the base probability p′ changes by α·(delay − target) + β·(delay − previous delay), limited to 0 …
 //! - Every `update` the base probability p′ changes by α·(delay − target) + β·(delay − previous delay) and is clamped
 //!   to [0, 1]. The delay is the longer of the waits of the first packets of the two queues (appendix A.2).
+//! - A packet of the C queue is dropped or, with ECN, marked with probability p_C = p′². A packet of the L queue is
+//!   marked with the larger of p_CL = `coupling`·p′ and the L queue's own probability: 1 from `step` on if another
 //!   packet waits behind it.
 //! - Overload, if p_CL would be 1 or more (p_C at least 1/`coupling`²): the L queue also drops with p_C and marks all
 //!   remaining packets, and the C queue no longer marks (appendix A.2).

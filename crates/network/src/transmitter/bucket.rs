@@ -8,7 +8,7 @@ use super::work::WORK_PER_BYTE;
 pub struct BucketConfig {
     /// Maximum burst in bytes.
     pub burst_bytes: u64,
-    /// Whether packets without enough tokens are dropped and not queued.
+    /// Whether packets without enough tokens are dropped rather than queued.
     pub polices: bool,
 }
 

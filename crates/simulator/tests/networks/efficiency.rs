@@ -1,4 +1,4 @@
-//! Efficiency as a law: what loses nothing costs next to nothing. Each middlebox, option and kind of loss is compared
+//! Efficiency: features that lose no packets cost almost nothing. Each middlebox, option and kind of loss is compared
 //! with the run without it, in goodput, timeouts, and retransmissions per loss.
 
 use crate::common::*;

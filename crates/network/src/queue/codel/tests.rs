@@ -67,7 +67,7 @@ fn nothing_is_dropped_before_a_whole_interval_above() {
         for after_ms in 0..100 {
             assert_eq!(codel.decide(start_ns + after_ms * MS, LONG), Verdict::Send);
         }
-        // One packet that is not above restarts the interval: because of its wait, or of what is behind it.
+        // One packet that is not above restarts the interval: because of its wait or of the bytes behind it.
         let below = if round % 2 == 0 { SHORT } else { Head { bytes_behind: 1_500, ..LONG } };
         assert_eq!(codel.decide(start_ns + 100 * MS, below), Verdict::Send);
     }
