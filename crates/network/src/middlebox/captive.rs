@@ -11,9 +11,9 @@ const LATEST_NS: u64 = 30 * 24 * HOUR;
 declared! {
     /// Drops all payload from one time to another.
     pub struct Captive {
-        /// since when
+        /// start of the captive period
         from_ns: u64 = time("from", 0, [0, LATEST_NS]),
-        /// until when
+        /// end of the captive period
         until_ns: Option<u64> = time("until", 0, [0, LATEST_NS]).optional(),
     }
 }

@@ -15,7 +15,7 @@ use super::{Ends, Malleable, Transit, Way};
 declared! {
     /// Settings of the middlebox.
     pub struct Config {
-        /// how long the first is held back
+        /// how long the first segment waits for the second
         hold_ns: u64 = time("hold", MILLISECOND, [1, SECOND]),
         /// maximum payload of the merged segment
         max_bytes: u16 = size("size", 9_000, [1, super::MOST_CONTENT]),

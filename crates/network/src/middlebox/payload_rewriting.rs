@@ -13,11 +13,11 @@ use super::{Ends, Malleable, Transit, Way, after};
 declared! {
     /// Settings of the middlebox.
     pub struct Config {
-        /// of which direction
+        /// direction of the payload
         way: Way = word("direction", "down", Way::WORDS),
-        /// which byte, counted from 0
+        /// position of the byte, counted from 0
         at_byte: u32 = size("at", 1_000, [0, u32::MAX as i64]),
-        /// how many bytes are added
+        /// number of bytes inserted, or removed if negative
         growth_bytes: i32 = size("growth", 0, [-1, 1_000]),
     }
 }

@@ -19,7 +19,7 @@ use super::{Ends, Malleable, Transit};
 declared! {
     /// Settings of the middlebox.
     pub struct Config {
-        /// how much payload passes first, both directions together
+        /// payload that passes before the reset, both directions together
         after_bytes: u64 = size("after", 100_000, [0, 1_000_000_000_000_000]),
     }
 }

@@ -24,9 +24,9 @@ words! {
 declared! {
     /// Removes all options of kind 30: DSS and all others.
     pub struct Strip {
-        /// from which segments; `"data"` are all with payload
+        /// segments that lose their options; `"data"`: all those with payload
         on: Stripped = word("on", "all", Stripped::WORDS),
-        /// of one direction only
+        /// the only direction affected; both without it
         way: Option<Way> = word("direction", "", Way::WORDS).optional(),
     }
 }

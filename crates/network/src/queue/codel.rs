@@ -42,7 +42,7 @@ declared! {
         target_ns: u64 = time("target", 5 * MILLISECOND, [1, HOUR]),
         /// how long the delay may stay above the target
         interval_ns: u64 = time("interval", 100 * MILLISECOND, [1, HOUR]),
-        /// nothing is dropped with no more than this behind the head
+        /// amount queued behind the head at or below which nothing is dropped
         mtu_bytes: u32 = largest_packet(),
         /// mark packets of connections with `ecn = true` instead of dropping them early
         ecn: bool = flag("ecn", false),

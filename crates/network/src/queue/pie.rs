@@ -54,7 +54,7 @@ declared! {
         alpha_per_s: f64 = number("alpha", 0.125, [0.0, 1000.0]).unit("1/s"),
         /// controller gain for the change of the delay
         beta_per_s: f64 = number("beta", 1.25, [0.0, 1000.0]).unit("1/s"),
-        /// behind no more than two packets of this size nothing is dropped
+        /// packet size; with at most two packets of this size queued nothing is dropped
         mtu_bytes: u32 = largest_packet(),
         /// mark packets of connections with `ecn = true` instead of dropping them early
         ecn: bool = flag("ecn", false),
