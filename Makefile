@@ -7,7 +7,7 @@ OUT    := out/wifi-lte
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
-.PHONY: help audit audit-crates audit-packages setup missing-core run test build-tests test-rust test-python test-virtual test-live lint lint-rust lint-types lint-python coverage format \
+.PHONY: help audit audit-crates audit-packages setup missing-core run test build-tests test-rust test-python test-virtual test-live test-oldest lint lint-rust lint-types lint-python coverage format \
   bench bench-compare soak soak-extreme soak-linux-virtual soak-schedulers soak-attack soak-lab soak-kill soak-live soak-sweep soak-papers \
   pictures notebooks interop fuzz sanitize lock profile wheel wheel-arm64 sdist check-install docs release clean
 
@@ -212,6 +212,9 @@ sdist: $(VENV)/.packages  ## A source distribution in target/wheels; installing 
 
 check-install: wheel sdist  ## Install the wheel in empty environments, with the oldest and the newest dependencies, and the sdist, and try them
 	$(BIN)/python -m tools.release.install $(NATIVE_WHEEL) --sdist target/wheels/*.tar.gz $(if $(PYTHONS),--python $(PYTHONS)) $(CHECK_INSTALL)
+
+test-oldest: setup  ## The tests of what depends on other packages, with the oldest releases that pyproject.toml allows
+	$(BIN)/python -m tools.release.oldest
 
 docs: setup  ## The documentation as a website in target/site, with the notebooks run, which works offline; fails on a broken link
 	EXECUTE_NOTEBOOKS=true NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,61 @@ def test_who_holds_a_directory_holds_it_alone(tmp_path: Path) -> None:
     with files.held(tmp_path), pytest.raises(BlockingIOError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(descriptor)
+
+
+def test_scratch_goes_at_the_end_and_what_was_killed_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that another process holds stays, whatever the clock says of its age."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "of-mine-abcdefgh").mkdir()
+    (tmp_path / "of-mine-abcdefgh" / "file").touch()
+    (tmp_path / "of-mine-other").mkdir()
+    work = """
+import sys, tempfile, time
+from mptcplab import files
+tempfile.tempdir = sys.argv[1]
+with files.scratch("of-mine-") as place:
+    print(place, flush=True)
+    time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", work, str(tmp_path)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            theirs = Path(process.stdout.readline().strip())
+            assert {entry.name for entry in tmp_path.iterdir()} == {"of-mine-other", theirs.name}
+            os.utime(theirs, (0, 0))
+            with files.scratch("of-mine-") as own:
+                (own / "file").touch()
+                assert theirs.is_dir()
+            assert not own.exists()
+        finally:
+            process.kill()
+    with files.scratch("of-mine-"):
+        assert not theirs.exists()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["of-mine-other"]
+
+
+def test_a_new_scratch_directory_is_not_lost_to_who_tidies_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process may take it for an abandoned one between its making and its lock: then there is another."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    made: list[Path] = []
+    really, mkdtemp = os.open, tempfile.mkdtemp
+
+    def making(prefix: str) -> str:
+        made.append(Path(mkdtemp(prefix=prefix)))
+        if len(made) == 1:
+            made[0].rmdir()
+        return str(made[-1])
+
+    def opening(path: Path, flags: int) -> int:
+        descriptor = really(path, flags)
+        if len(made) == 2:
+            made[1].rmdir()
+        return descriptor
+
+    monkeypatch.setattr(tempfile, "mkdtemp", making)
+    monkeypatch.setattr(os, "open", opening)
+    with files.scratch("of-mine-") as place:
+        assert place.is_dir()
+        assert made[2:] == [place]

@@ -186,6 +186,33 @@ def beside(place: Path, what: str = _PART) -> Iterator[Path]:
         os.close(descriptor)
 
 
+@contextmanager
+def scratch(name: str) -> Iterator[Path]:
+    """A directory for temporary files, which goes at the end; those that killed processes left go first.
+
+    They are this user's, and `name` begins the names of none but such directories.
+    """
+    place = Path(tempfile.gettempdir())
+    for left in place.glob(f"{_literally(name)}????????"):
+        with contextlib.suppress(OSError):
+            if left.lstat().st_uid == os.geteuid():
+                _remove_abandoned(left)
+    while True:
+        work = Path(tempfile.mkdtemp(prefix=name))
+        # Before it is locked another process may take it for an abandoned one.
+        with contextlib.suppress(FileNotFoundError):
+            descriptor = os.open(work, os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if work.exists():
+                break
+            os.close(descriptor)
+    try:
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        os.close(descriptor)
+
+
 def exchange(fresh: Path, place: Path) -> None:
     """Put `fresh` in the place of `place`, and what is there in that of `fresh`, at once where the file system can."""
     if not os.path.lexists(place):

@@ -1,6 +1,9 @@
 """A sweep on a real Dask scheduler and workers, in processes of their own on loopback."""
 
 import json
+import os
+import random
+import signal
 import subprocess
 import sys
 import time
@@ -85,6 +88,81 @@ def test_a_worker_killed_half_way_changes_nothing(
     assert "120 runs" in printed
     assert other.poll() is None
     assert len(program.records(out)) == 120
+    assert program.run("sweep", sweep_file, "--out", tmp_path / "here", "--jobs", 2).returncode == 0
+    assert program.dataset(out) == program.dataset(tmp_path / "here")
+
+
+DEATHS = int(os.environ.get("MPTCPLAB_DEATHS", "4"))
+
+
+def test_workers_that_die_at_any_time_change_nothing(
+    sweep_file: Path, tmp_path: Path, program: Program, cluster: Cluster
+) -> None:
+    """They die at random times, all of them too, and others come; what Dask gives up is resumed. Nothing is left."""
+    text = sweep_file.read_text(encoding="utf-8").replace("points = 5", "points = 30")
+    sweep_file.write_text(text, encoding="utf-8")
+    dice = random.Random(int(os.environ.get("SOAK_SEED", "1")))
+    out = tmp_path / "out"
+    arguments = ["sweep", sweep_file, "--out", out, "--cluster", cluster.address, "--resume"]
+    workers = [cluster.worker()]
+    died = sessions = 0
+    status, said = 1, ""
+    while status and sessions <= DEATHS:
+        sessions += 1
+        with subprocess.Popen(
+            program.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as session:
+            try:
+                while session.poll() is None and died < DEATHS:
+                    known = len(program.records(out)) if out.exists() else 0
+                    until = time.monotonic() + SECONDS
+                    while session.poll() is None and len(program.records(out)) < known + dice.randint(1, 30):
+                        assert time.monotonic() < until
+                        time.sleep(0.01)
+                    for victim in workers if dice.random() < 0.5 else workers[:1]:
+                        victim.send_signal(dice.choice((signal.SIGKILL, signal.SIGTERM)))
+                        died += 1
+                    workers = [each for each in workers if each.poll() is None][1:]
+                    workers += [cluster.worker() for _ in range(dice.randint(1, 2))]
+                _, said = session.communicate(timeout=SECONDS)
+            finally:
+                session.kill()
+        status = session.returncode
+        assert status in (0, 1), said
+        assert "Traceback" not in said, said
+        assert status == 0 or "--resume" in said, said
+    assert status == 0, said
+    sys.stdout.write(f"{died} workers died in {sessions} sessions\n")
+    assert died >= DEATHS
+    assert len(set(program.records(out))) == 120
+    assert program.run("sweep", sweep_file, "--out", tmp_path / "here", "--jobs", 2).returncode == 0
+    assert program.dataset(out) == program.dataset(tmp_path / "here")
+
+
+def test_a_scheduler_that_dies_ends_the_sweep(
+    sweep_file: Path, tmp_path: Path, program: Program, cluster: Cluster
+) -> None:
+    """With an error, and with what is finished kept."""
+    text = sweep_file.read_text(encoding="utf-8").replace("points = 5", "points = 30")
+    sweep_file.write_text(text, encoding="utf-8")
+    cluster.worker()
+    out = tmp_path / "out"
+    arguments = ["sweep", sweep_file, "--out", out, "--cluster", cluster.address]
+    with subprocess.Popen(
+        program.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as session:
+        try:
+            while len(program.records(out)) < 20:
+                assert session.poll() is None, session.communicate()
+                time.sleep(0.01)
+            cluster.processes[0].kill()
+            _, said = session.communicate(timeout=SECONDS)
+        finally:
+            session.kill()
+    assert session.returncode == 1, said
+    assert "Traceback" not in said, said
+    assert "--resume" in said
+    assert program.run("sweep", sweep_file, "--out", out, "--jobs", 2, "--resume").returncode == 0
     assert program.run("sweep", sweep_file, "--out", tmp_path / "here", "--jobs", 2).returncode == 0
     assert program.dataset(out) == program.dataset(tmp_path / "here")
 

@@ -201,7 +201,9 @@ def _carry_out(runs: "Sequence[Planned]", journal: "Journal", jobs: int, workers
                 FAILED, f"interrupted: {count.found} of {count.runs} runs are kept; --resume continues"
             ) from None
         except (RunsFailedError, WorkerError) as error:
-            raise Failure(FAILED, str(error), "the finished runs are kept, but no dataset was written") from None
+            raise Failure(
+                FAILED, str(error), "the finished runs are kept, but no dataset was written; --resume continues"
+            ) from None
 
 
 def _cluster(address: str, engine: str) -> "Workers":

@@ -1,10 +1,10 @@
 """Two runs with captures, and why they part: `mptcplab compare --explain`."""
 
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mptcplab import files
 from mptcplab.capture.explain import Explanation, Reason, explain
 from mptcplab.capture.settings import Capture
 from mptcplab.engines.runner import captures, run
@@ -33,7 +33,7 @@ def explained(first: Side, second: Side, *, seed: int | None = None) -> Explanat
     """
     for side in (first, second):
         captures(side.engine, side.scenario)
-    with tempfile.TemporaryDirectory(prefix="mptcplab-explain-") as place:
+    with files.scratch("mptcplab-explain-") as place:
         directories = []
         for number, side in enumerate((first, second)):
             directories.append(Path(place, str(number)))

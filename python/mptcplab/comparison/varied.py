@@ -1,12 +1,12 @@
 """A scenario in several settings, all on the same seeds: carried out as a sweep, summarised as a comparison."""
 
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from mptcplab import files
 from mptcplab.comparison.of_dataset import chosen
 from mptcplab.comparison.saving import save
 from mptcplab.comparison.summary import summarise
@@ -56,7 +56,7 @@ def compare_settings(
     notes say which, and how many more it would take. Raises what `mptcplab.sweep` raises, and MetricError.
     """
     made = make_plan(sweep)
-    place = nullcontext(str(out)) if out is not None else tempfile.TemporaryDirectory(prefix="mptcplab-compare-")
+    place = nullcontext(str(out)) if out is not None else files.scratch("mptcplab-compare-")
     with place as name, dataset.session(Path(name), resume=resume) as journal:
         directory = Path(name)
         while True:

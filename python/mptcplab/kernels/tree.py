@@ -13,6 +13,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Final
 
+from mptcplab import files
 from mptcplab.errors import Error
 from mptcplab.kernels import store
 
@@ -143,7 +144,7 @@ def _git_digest(directory: Path) -> str | None:
         return done.stdout.strip()
 
     try:
-        with tempfile.TemporaryDirectory(prefix="mptcplab-tree-") as place:
+        with files.scratch("mptcplab-tree-") as place:
             index, objects = Path(place, "index"), Path(place, "objects")
             objects.mkdir()
             # With the checkout's own index only what changed since is read.

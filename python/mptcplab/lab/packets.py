@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from mptcplab import _core
+from mptcplab import _core, files
 from mptcplab.capture.settings import Capture
 from mptcplab.engines import runner
 from mptcplab.lab import acks, capture_files, handshake
@@ -50,10 +49,10 @@ def look(
     if sent > limits.captured:
         until_s = duration_s * limits.captured / sent
         scenario = beginning(scenario, until_s) or scenario
-    with TemporaryDirectory(prefix="mptcplab-lab-") as folder:
+    with files.scratch("mptcplab-lab-") as folder:
         runner.run(scenario, capture=Capture(Path(folder), _SNAP), progress=lambda part: progress(0.25 + part / 4))
-        files = sorted(Path(folder).glob("*.pcapng"))
-        analysis = _core.analyze(files)
+        recorded = sorted(Path(folder).glob("*.pcapng"))
+        analysis = _core.analyze(recorded)
         progress(0.75)
         summary = json.loads(analysis["summary"])
         paths = [name.split("-", 1)[1] for name in summary["interfaces"]]

@@ -10,11 +10,11 @@ import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import FrameType
 
 import uvicorn
 
+from mptcplab import files
 from mptcplab.lab.app import build
 from mptcplab.lab.gate import is_loopback
 from mptcplab.lab.impatience import Impatient
@@ -103,7 +103,7 @@ def _ended_by_sigterm(server: uvicorn.Server) -> Iterator[None]:
 @contextmanager
 def _way_to(address: str) -> Iterator[str]:
     """A page that only this user can read and that leads to `address`: all users see what a browser is started with."""
-    with TemporaryDirectory(prefix="mptcplab-lab-") as private:
+    with files.scratch("mptcplab-lab-") as private:
         page = Path(private) / "open.html"
         page.write_text(f'<meta http-equiv="refresh" content="0; url={html.escape(address)}">', encoding="utf-8")
         yield page.as_uri()

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+from mptcplab import files
 from mptcplab.engines import runner
 from mptcplab.errors import Error
 from mptcplab.qlog.reading import find, read
@@ -45,6 +45,6 @@ def decided(
     sent = sum(row["segments_sent"] for row in counted.rows("subflows"))
     if sent > most:
         raise TooManyError(sent, most)
-    with TemporaryDirectory(prefix="mptcplab-why-") as folder:
+    with files.scratch("mptcplab-why-") as folder:
         runner.run(shorter, seed=seed, trace=Path(folder), progress=lambda part: progress(0.25 + part / 2))
         return [read(file) for file in find(Path(folder))]

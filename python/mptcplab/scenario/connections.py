@@ -73,7 +73,7 @@ def _named(value_type: ValueType, for_tcp: str, for_mptcp: str) -> Callable[[dic
     """A default that depends on the protocol."""
 
     def default(data: dict[str, Any]) -> Named:
-        named: Named = value_type.validate(for_tcp if data["protocol"] == "tcp" else for_mptcp)
+        named: Named = value_type.validate(for_tcp if data.get("protocol") == "tcp" else for_mptcp)
         return named
 
     return default

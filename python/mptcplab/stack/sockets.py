@@ -174,6 +174,8 @@ class Stack:
         """Accept connections to a port of every address; options as for `connect`."""
         version = 6 if any(":" in address for address in self.addresses) else 4
         self.core.listen(port, self._options(options, version))
+        # The stack's thread answers in turn: once it has, no client that comes is refused any more.
+        self.core.counters()
         return Listener(self, port)
 
     def _options(self, options: Mapping[str, object], version: int) -> str:

@@ -4,6 +4,9 @@ A worker that disappears is Dask's to notice: its batches go to others. Every wo
 computes, or its answers would not be those of this sweep: a batch is refused by a worker that has not.
 """
 
+import asyncio
+import concurrent.futures
+import logging
 import socket
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -44,6 +47,9 @@ class Cluster:
     def __init__(self, address: str, engine: str) -> None:
         """Connect. Raises ClusterError."""
         self._engine = engine
+        # Dask logs a traceback for each connection that it loses; what matters becomes an error here.
+        for name in ("distributed", "distributed.client"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         if not urlsplit(address).scheme:
             address = f"tcp://{address}"
         try:
@@ -69,12 +75,20 @@ class Cluster:
         }
         try:
             for future in as_completed(futures):
-                error = future.exception()
-                if error is not None:
-                    raise ClusterError(f"{type(error).__name__}: {error}")
-                yield from zip(futures[future], future.result(), strict=True)
+                yield from zip(futures[future], _result(future), strict=True)
                 future.release()
         finally:
             for future in futures:
                 future.cancel()
             self._client.close()
+
+
+def _result(future: Any) -> list[bytes]:  # noqa: ANN401 - of Dask, without types
+    """The answers of a batch. Raises ClusterError."""
+    try:
+        answers: list[bytes] = future.result()
+    except (asyncio.CancelledError, concurrent.futures.CancelledError):
+        raise ClusterError("the Dask scheduler has gone") from None
+    except Exception as error:
+        raise ClusterError(f"{type(error).__name__}: {error}") from None
+    return answers

@@ -2,16 +2,16 @@
 
 import logging
 import os
-import shutil
-import tempfile
 import weakref
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mptcplab import files
 from mptcplab.engines.catalogue import find
 from mptcplab.scenario import Scenario
 from mptcplab.sweeps import dataset
@@ -126,10 +126,11 @@ def sweep(
     else:
         read = file if isinstance(file, Sweep) else Sweep.load(Path(file))
     made = make_plan(read)
-    written = Dataset(Path(tempfile.mkdtemp(prefix="mptcplab-sweep-") if out is None else out))
+    temporary = ExitStack()
+    written = Dataset(temporary.enter_context(files.scratch("mptcplab-sweep-")) if out is None else Path(out))
     directory = written.directory
     if out is None:
-        weakref.finalize(written, shutil.rmtree, directory, ignore_errors=True)
+        weakref.finalize(written, temporary.close)
     with dataset.session(directory, resume=resume) as journal:
         dataset.begin(directory, made)
         count = tally(made.runs, journal)

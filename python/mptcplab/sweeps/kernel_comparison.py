@@ -1,12 +1,12 @@
 """Are kernels different? Effects over the networks of a sweep, and where the runs part on those that differ most."""
 
 import math
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from mptcplab import files
 from mptcplab.capture.divergence import Divergence, divergence
 from mptcplab.capture.settings import Capture
 from mptcplab.comparison.effects import CONFIDENCE, Effect, effect
@@ -124,7 +124,7 @@ def part(made: "Plan", network: Network, repeat: int, first: str, other: str) ->
     scenario = sweep.at({**dict(zip(keys, made.values[point], strict=True)), **names[variant]})
     scenario = scenario.with_(seed=scenario.seed + repeat)
     captures(f"linux-virtual:{first}", scenario)
-    with tempfile.TemporaryDirectory(prefix="mptcplab-kernels-") as place:
+    with files.scratch("mptcplab-kernels-") as place:
         directories = []
         for number, kernel in enumerate((first, other)):
             directories.append(Path(place, str(number)))

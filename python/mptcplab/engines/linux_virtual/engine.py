@@ -2,14 +2,11 @@
 
 import json
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mptcplab import _core, kernels
+from mptcplab import _core, files, kernels
 from mptcplab.capture.settings import Capture
 from mptcplab.engines.linux import engine as linux
 from mptcplab.engines.linux_virtual.columns import unpack
@@ -53,7 +50,7 @@ def run(
         "controls": {},
         "links": scenario.document.links_by,
     }
-    with _place() as place:
+    with files.scratch(_PREFIX) as place:
         (place / "task").write_text(json.dumps(task), encoding="utf-8")
         (place / "captures").mkdir()
         boot(chosen, place, seed=seed, progress=progress, words=command(programs=bool(task["programs"])))
@@ -82,13 +79,3 @@ def _about(scenario: "Scenario") -> list[str]:
 def _raise(error: dict[str, str]) -> None:
     kind = EngineUnavailableError if error["kind"] == "EngineUnavailableError" else _core.SimulationError
     raise kind(f"in the guest: {error['message']}")
-
-
-@contextmanager
-def _place() -> Iterator[Path]:
-    """A directory that only this run uses."""
-    place = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    try:
-        yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)

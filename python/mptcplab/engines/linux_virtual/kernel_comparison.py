@@ -1,11 +1,11 @@
 """Are kernels different? Effects over the seeds, and the first packet at which the runs of a seed part."""
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from mptcplab import files
 from mptcplab.capture.divergence import Divergence, divergence
 from mptcplab.capture.settings import Capture
 from mptcplab.comparison.effects import Effect, effects
@@ -44,7 +44,7 @@ class KernelComparison:
             captures(first, scenario)
         except ValueError:  # more interfaces than are captured
             return cls(first, found, {})
-        with tempfile.TemporaryDirectory(prefix="mptcplab-kernels-") as place:
+        with files.scratch("mptcplab-kernels-") as place:
             directories = {}
             for number, name in enumerate(names):
                 directories[name] = Path(place, str(number))

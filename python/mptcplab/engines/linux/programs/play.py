@@ -1,11 +1,7 @@
 """The programs of a scenario, from the servers that stand ready before it begins to the last output that is kept."""
 
 import contextlib
-import fcntl
-import os
 import random
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -17,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from mptcplab import _core
+from mptcplab import _core, files
 from mptcplab.engines.linux.layout import Pair
 from mptcplab.engines.linux.programs.diagnostics import LostError, Sockets, TcpSocket
 from mptcplab.engines.linux.programs.ledger import CLIENT, SERVER, Ledger
@@ -110,6 +106,7 @@ class Programs:
         self.casts: list[Cast] = []
         self.description = description
         self._directory: Path | None = None
+        self._scratch = contextlib.ExitStack()
         self._lock = -1
         self._stop = threading.Event()
         self._player: ThreadPoolExecutor | None = None
@@ -172,9 +169,7 @@ class Programs:
         for cast in self.casts:
             for sockets in cast.sockets or ():
                 sockets.close()
-        if self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
-            os.close(self._lock)
+        self._scratch.close()
 
     def _play(self, zero_ns: int) -> None:
         duration_ns, warmup_ns = self.description["duration_ns"], self.description["warmup_ns"]
@@ -224,10 +219,7 @@ class Programs:
     def _place(self) -> Path:
         """The directory of this run's programs; those that a killed run left are removed."""
         if self._directory is None:
-            _remove_leftovers()
-            self._directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
-            self._lock = os.open(self._directory, os.O_RDONLY)
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            self._directory = self._scratch.enter_context(files.scratch(_PREFIX))
         return self._directory
 
 
@@ -281,16 +273,3 @@ def said(process: Process) -> str:
     text = process.output("stderr").strip() or process.output("stdout").strip()
     lines = text.splitlines()
     return "; it said: " + " / ".join(lines[-_LAST_LINES:]) if lines else ""
-
-
-def _remove_leftovers() -> None:
-    for place in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):
-            if place.stat().st_uid != os.geteuid() or time.time() - place.stat().st_mtime < 10:
-                continue
-            descriptor = os.open(place, os.O_RDONLY)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(place, ignore_errors=True)
-            finally:
-                os.close(descriptor)
