@@ -5,11 +5,15 @@ from typing import Any, Final
 
 import polars as pl
 from mptcplab.reproduce import Check, Context
+from mptcplab.reproduce import Found as Mean
 
 from . import networks, variants
-from .measure import TESTBED, Case, Found
+from .measure import TESTBED, Case, Found, by_seed
+from .networks import MACHINE
 from .short import K, seeds
 
+QUEUE: Final = "1 BDP"
+BUSY_QUEUE: Final = f"{MACHINE['busy-queue']} packets"
 NAMES: Final = {"min-rtt": "min-RTT", "blest": "BLEST", "daps": "DAPS", "otias": "OTIAS", "dmptcp": "DMPTCP"}
 
 
@@ -34,7 +38,7 @@ def download(
     """
     links = {}
     for index, way in enumerate(ways):
-        made = networks.link(way["rate"], way["rtt"], queue=queue or ("100 packets" if background else "1 BDP"))
+        made = networks.link(way["rate"], way["rtt"], queue=queue or (BUSY_QUEUE if background else QUEUE))
         if way.get("loss"):
             loss = {"loss": f"{100 * way['loss']:.6g} %"}
             made |= loss if both_ways else {"down": loss}
@@ -77,18 +81,17 @@ def only_file(found: Found) -> Found:
     return found
 
 
-def retransmitted(found: Found, **labels: object) -> float:
+def retransmitted(found: Found, **labels: object) -> Mean:
     """Retransmissions on a subflow, %: what Wireshark, with which §6 counts, takes for one; not reinjections."""
     rows = found.rows("subflows", **labels)
-    again = float(rows["retransmissions"].sum())
-    return 100 * again / float(rows["segments_sent"].sum())
+    return by_seed(rows, 100 * pl.col("retransmissions").sum() / pl.col("segments_sent").sum())
 
 
-def second_share(found: Found, **labels: object) -> float:
+def second_share(found: Found, **labels: object) -> Mean:
     """Part of the data by the second subflow, %."""
     rows = found.rows("subflows", **labels)
-    second = float(rows.filter(pl.col("path") == "p1")["segments_sent"].sum())
-    return 100 * second / float(rows["segments_sent"].sum())
+    second = pl.col("segments_sent").filter(pl.col("path") == "p1").sum()
+    return by_seed(rows, 100 * second / pl.col("segments_sent").sum())
 
 
 def by_name(values: Mapping[str, float], digits: int = 0) -> str:
@@ -123,12 +126,12 @@ def explain(
     )
 
 
-def again_of(name: str, found: Found, variant: str) -> float:
+def again_of(name: str, found: Found, variant: str) -> Mean:
     """Retransmissions of a scheduler, %, under a variant."""
     return retransmitted(found, scheme=name, variant=variant)
 
 
-def ratio(slow: Sequence[str], fast: Sequence[str], found: Found, variant: str, *, least: bool = False) -> float:
+def ratio(slow: Sequence[str], fast: Sequence[str], found: Found, variant: str, *, least: bool = False) -> Mean:
     """Completion of the slowest of some over the fastest of others; `least`: of the fastest over the slowest."""
     above = [found.mean_ms(scheme=name, variant=variant) for name in slow]
     beneath = [found.mean_ms(scheme=name, variant=variant) for name in fast]

@@ -5,7 +5,8 @@ from typing import Any, Final
 
 import altair as alt
 import polars as pl
-from mptcplab.reproduce import Check, Context, below, every
+from mptcplab.reproduce import Check, Context, below, causes, every, mean_of
+from mptcplab.reproduce import Found as Mean
 from mptcplab.reproduce.context import Wanted
 
 from . import networks
@@ -44,23 +45,48 @@ class Found:
             found = found.filter(pl.col(name) == value)
         return found
 
-    def mean_ms(self, column: str = "completion_s", **labels: object) -> float:
+    def mean_ms(self, column: str = "completion_s", **labels: object) -> Mean:
         """Mean completion; an infinite one where a transfer did not end."""
-        values = self.rows(**labels)[column]
-        if values.is_empty() or values.null_count():
-            return float("inf")
-        return 1e3 * mean(values)
+        rows = self.rows(**labels)
+        if rows.is_empty() or rows[column].null_count():
+            return Mean(float("inf"))
+        return by_seed(rows, 1e3 * pl.col(column).mean())
 
-    def used(self, **labels: object) -> float:
+    def used(self, **labels: object) -> Mean:
         """Mean number of subflows that carried data."""
-        rows = self.rows("subflows", **labels).filter(pl.col("segments_sent") > 0)
-        runs = self.rows(**labels).height
-        return float(rows.height) / runs
+        counts = pl.struct("name", "index").n_unique()
+        transfers = self.rows(**labels).group_by("seed", maintain_order=True).agg(transfers=counts)
+        used = (
+            self.rows("subflows", **labels)
+            .group_by("seed", maintain_order=True)
+            .agg(used=(pl.col("segments_sent") > 0).sum())
+            .join(transfers, on="seed", how="left", maintain_order="left", validate="1:1")
+        )
+        return across((used["used"] / used["transfers"]).to_list())
 
-    def timeouts(self, **labels: object) -> float:
+    def timeouts(self, **labels: object) -> Mean:
         """Mean number in a transfer."""
-        count = float(self.rows("subflows", **labels)["timeouts"].sum())
-        return count / self.rows(**labels).height
+        transfers = self.rows(**labels).height / self.rows(**labels)["seed"].n_unique()
+        return by_seed(self.rows("subflows", **labels), pl.col("timeouts").sum()) / transfers
+
+
+ONE: Final = Mean(1.0)
+"""What a ratio is compared with: exactly known."""
+
+
+def across(values: Sequence[float]) -> Mean:
+    """The mean of one value a seed. A single seed stands for a network in which nothing is drawn."""
+    return Mean(values[0]) if len(values) == 1 else mean_of(values)
+
+
+def by_seed(rows: pl.DataFrame, value: pl.Expr) -> Mean:
+    """A value of each seed."""
+    return across(rows.group_by("seed", maintain_order=True).agg(value.alias("value"))["value"].to_list())
+
+
+def average(values: Sequence[Mean]) -> Mean:
+    """Of several finds."""
+    return sum(values[1:], start=values[0]) / len(values)
 
 
 def mean(values: pl.Series) -> float:
@@ -69,16 +95,22 @@ def mean(values: pl.Series) -> float:
 
 
 def cause(check: Check, text: str) -> str:
-    """Only of a claim that does not hold as a whole."""
-    return "" if check.holds else text
+    """Only of a claim that does not hold as a whole; the kind is that of the experiments in it, else `algorithm`."""
+    if check.holds:
+        return ""
+    for kind in ("setting", "unknown"):
+        tried = f"{kind}: one thing"
+        if tried in text:
+            return f"{kind}: {text.replace(tried, 'One thing')}"
+    return text if text.partition(":")[0] in causes.KINDS else f"algorithm: {text}"
 
 
-def least(values: Mapping[str, float], name: str) -> Check:
+def least(values: Mapping[str, Mean], name: str) -> Check:
     """That one of them is below all others."""
     return every(below(values[name], value) for other, value in values.items() if other != name)
 
 
-def largest(values: Mapping[str, float], name: str) -> Check:
+def largest(values: Mapping[str, Mean], name: str) -> Check:
     """That one of them is above all others."""
     return every(below(value, values[name]) for other, value in values.items() if other != name)
 

@@ -5,10 +5,13 @@ the SYN, as in the paper's figure 8. Segments carry 1,400 bytes, §5.1.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from mptcplab.reproduce import machine
 
+MACHINE: Final = machine.read(Path(__file__).parents[1] / machine.FILE)
 PAYLOAD: Final = 1400
 NSL_RTTS_MS: Final = (10, 20, 30, 40, 60, 80, 90, 100)
 """Disjoint paths, §5.1."""

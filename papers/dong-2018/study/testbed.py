@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
 from mptcplab.reproduce import Claim, Context, Exact, Outcome, below, every
+from mptcplab.reproduce import Found as Mean
 
 from . import rules
 from .downloads import NAMES, again_of, by_name, cases, explain, ratio, retransmitted, second_share
-from .measure import TESTBED, Found, chart, least, table
+from .measure import ONE, TESTBED, Found, average, by_seed, chart, least, table
 from .short import K, seeds
 
 _FIRST: Final[dict[str, Any]] = {"kb": 256, "ways": ({"rate": 8, "rtt": 20}, {"rate": 8, "rtt": 100})}
@@ -39,7 +39,7 @@ def figure_27(context: Context) -> Outcome:
     small = {name: found.mean_ms(scheme=name, kb=16, rtt_ms=100) for name in TESTBED}
     large = {name: found.mean_ms(scheme=name, kb=256, rtt_ms=100) for name in TESTBED}
     spread = max(small.values()) - min(small.values())
-    verdict_small = rules.number(printed["small"], float(np.mean(list(small.values()))) / 1e3)
+    verdict_small = rules.number(printed["small"], average(list(small.values())) / 1e3)
     others = min(value for name, value in large.items() if name != "min-rtt")
     late = large["min-rtt"] - others
     verdict_late = rules.number(printed["late"], late)
@@ -151,7 +151,7 @@ def figure_28(context: Context) -> Outcome:
     ms = {loss: {name: found.mean_ms(scheme=name, loss=loss) for name in TESTBED} for loss in losses}
     low = ms[losses[0]]
     verdict_low = rules.alike(max(low.values()), min(low.values()))
-    high = {name: float(np.mean([ms[loss][name] for loss in losses[1:]])) for name in TESTBED}
+    high = {name: average([ms[loss][name] for loss in losses[1:]]) for name in TESTBED}
     slower = [name for name in ("daps", "min-rtt") if name in high]
     better = [name for name in high if name not in slower]
     verdict_worse = every([below(high[fast], high[slow]) for fast in better for slow in slower])
@@ -171,7 +171,7 @@ def figure_28(context: Context) -> Outcome:
                     verdict_low,
                     _at(losses[0]),
                     partial(ratio, TESTBED, TESTBED),
-                    lambda value: rules.alike(value, 1.0),
+                    lambda value: rules.alike(value, ONE),
                     full=50,
                 ),
             ),
@@ -186,7 +186,7 @@ def figure_28(context: Context) -> Outcome:
                     verdict_worse,
                     _at(0.03),
                     partial(ratio, slower, better, least=True),
-                    lambda value: below(1.0, value),
+                    lambda value: below(ONE, value),
                     full=50,
                 ),
             ),
@@ -201,7 +201,7 @@ def figure_28(context: Context) -> Outcome:
                     verdict_blest,
                     _at(0.03),
                     partial(ratio, ["blest"], ["dmptcp"]),
-                    lambda value: below(1.0, value),
+                    lambda value: below(ONE, value),
                     full=50,
                 ),
             ),
@@ -216,13 +216,16 @@ def _at(loss: float) -> dict[str, Any]:
     return {"kb": 256, "ways": lossy(loss)}
 
 
-def _sent(name: str, path: str, found: Found, variant: str) -> float:
+def _sent(name: str, path: str, found: Found, variant: str) -> Mean:
     """Segments of a run on a path."""
-    rows = found.rows("subflows", scheme=name, variant=variant).filter(pl.col("path") == path)
-    return float(rows["segments_sent"].sum()) / found.rows(scheme=name, variant=variant).height
+    return _on(found.rows("subflows", scheme=name, variant=variant), path)
 
 
-def _lost_goodput(name: str, found: Found, variant: str) -> float:
+def _on(rows: pl.DataFrame, path: str) -> Mean:
+    return by_seed(rows, pl.col("segments_sent").filter(pl.col("path") == path).sum())
+
+
+def _lost_goodput(name: str, found: Found, variant: str) -> Mean:
     """% below min-RTT's."""
     return 100 * (1 - found.mean_ms(scheme="min-rtt", variant=variant) / found.mean_ms(scheme=name, variant=variant))
 
@@ -234,10 +237,9 @@ def table_4(context: Context) -> Outcome:
     claims = []
     for name in TESTBED:
         rows = found.rows("subflows", scheme=name, loss=0.03)
-        runs = found.rows(scheme=name, loss=0.03).height
         for subflow in (0, 1):
             key = f"{name}-{subflow}"
-            value = float(rows.filter(pl.col("path") == f"p{subflow}")["segments_sent"].sum()) / runs
+            value = _on(rows, f"p{subflow}")
             verdict = rules.number(printed[key], value)
             claims.append(
                 Claim(
@@ -296,7 +298,7 @@ def figure_29(context: Context) -> Outcome:
     good = [name for name in TESTBED if name not in worse]
     three = every([below(ms[rate][a], ms[rate][b]) for rate in rates for a in good for b in worse])
     blest = every([below(ms[rate]["dmptcp"], ms[rate]["blest"]) for rate in rates])
-    goodput = {name: float(np.mean([8 * 8192 * K / ms[rate][name] / 1e3 / rate for rate in rates])) for name in TESTBED}
+    goodput = {name: average([8 * 8192 * K / ms[rate][name] / 1e3 / rate for rate in rates]) for name in TESTBED}
     claims.append(
         Claim(
             "better-three",
@@ -309,7 +311,7 @@ def figure_29(context: Context) -> Outcome:
                 three,
                 _BULK,
                 partial(ratio, worse, good, least=True),
-                lambda value: below(1.0, value),
+                lambda value: below(ONE, value),
                 full=5,
             ),
         )
@@ -326,7 +328,7 @@ def figure_29(context: Context) -> Outcome:
                 blest,
                 _BULK,
                 partial(ratio, ["blest"], ["dmptcp"]),
-                lambda value: below(1.0, value),
+                lambda value: below(ONE, value),
                 full=5,
             ),
         )
@@ -394,7 +396,7 @@ def figure_30(context: Context) -> Outcome:
                     again_of("otias", found, variant)
                     / min(again_of(name, found, variant) for name in TESTBED if name != "otias")
                 ),
-                lambda value: below(value, 1.0),
+                lambda value: below(value, ONE),
                 full=5,
             ),
         )
@@ -415,7 +417,7 @@ def figure_30(context: Context) -> Outcome:
                     second_share(found, scheme="blest", variant=variant)
                     - min(second_share(found, scheme=name, variant=variant) for name in TESTBED if name != "blest")
                 ),
-                lambda value: below(value, 0.0, whole=100),
+                lambda value: below(value, Mean(0.0), whole=100),
                 full=5,
             ),
         )

@@ -124,4 +124,5 @@ def _told(values: Mapping[str, float], reached: Callable[[float], Check], now: C
         ending = f"With {' or '.join(good)} the claim holds{'' if whole else ' at least in part'}."
     else:
         ending = "None of these is the cause, which is not known."
-    return f"One thing changed at a time, it is: {told}. {ending}"
+    kind = "setting" if good and not enough(first) else "unknown"
+    return f"{kind}: one thing changed at a time, it is: {told}. {ending}"
