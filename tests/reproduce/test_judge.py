@@ -24,6 +24,7 @@ from mptcplab.reproduce import (
     jain,
     judge,
     judged,
+    load_paper,
     paper_names,
     slightly,
     steps,
@@ -153,6 +154,12 @@ def test_each_rule_by_hand(check: Check, verdict: str) -> None:
     assert (again.verdict, again.text()) == (check.verdict, check.text())
 
 
+def test_numbers_have_one_notation() -> None:
+    shown = [judge.figure(value) for value in (14807.4, 0.0, -123456.0, 0.00012345, 1234.56, 1e12, NAN)]
+    assert shown == ["14807", "0", "-123456", "0.0001234", "1235", "1e+12", "nan"]
+    assert Number(14807, 14000.5, half=1234.0).text().startswith("14000 ± 1234 for 14807")
+
+
 def test_a_verdict_cannot_be_given() -> None:
     with pytest.raises(TypeError):
         Claim("a", "", 1, 1, Number(1, 1), verdict="holds")  # type: ignore[call-arg]
@@ -193,9 +200,24 @@ def test_every_claim_of_the_record_can_differ_and_has_the_verdict_of_its_check(p
         assert each.check.verdict == each.verdict, f"{each.item}: {each.claim} is recorded by another rule"
         assert each.check.counterexample().verdict == "differs", f"{each.item}: {each.claim} cannot differ"
     readme = (Path(place) / paper / "README.md").read_text(encoding="utf-8")
-    count = Counter(each.verdict for each in claims if not each.item.startswith("future"))
+    count = Counter(each.verdict for each in claims if told_of(each))
     told = (
         f"{count['holds']} hold, {count['holds in part']} hold in part, "
         f"{count['not known precisely']} are not known precisely and {count['differs']} differ"
     )
     assert told in " ".join(readme.split()), f"{paper}/README.md does not say: {told}"
+    if any(each.by_text is not None for each in claims):
+        paired = [each.by_text.verdict if each.by_text else each.verdict for each in claims if told_of(each)]
+        text = Counter(paired)
+        told = (
+            f"by the text alone {text['holds']} hold, {text['holds in part']} hold in part, "
+            f"{text['not known precisely']} are not known precisely and {text['differs']} differ"
+        )
+        assert told in " ".join(readme.split()), f"{paper}/README.md does not say: {told}"
+    ids = {f"{each.item}/{each.claim}" for each in claims}
+    assert set(load_paper(paper).published.principal) <= ids
+
+
+def told_of(claim: judged.Judged) -> bool:
+    """Whether it is one of the paper's own."""
+    return not claim.item.startswith("future")

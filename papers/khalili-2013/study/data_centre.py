@@ -150,7 +150,7 @@ def figure_13(context: Context) -> Outcome:
                 "poor performance",
                 f"{tcp.text(1)} % of optimal",
                 less(tcp, olia, far=True),
-                "Fewer collisions than a random choice of paths would have.",
+                "setting: fewer collisions than a random choice of paths would have.",
             ),
             Claim(
                 "olia-uses",
@@ -158,7 +158,8 @@ def figure_13(context: Context) -> Outcome:
                 "the available capacity",
                 f"{olia.text(1)} % of optimal",
                 Share(100.0, olia.mean, olia.half, whole=100),
-                "Windows are still moving between the paths when the measurement begins: more at a longer run.",
+                "setting: windows are still moving between the paths when the measurement begins: more at a longer "
+                "run.",
             ),
             Claim(
                 "similar",
@@ -166,7 +167,7 @@ def figure_13(context: Context) -> Outcome:
                 "similar",
                 f"LIA {lia.text(1)} %, OLIA {olia.text(1)} % of optimal with {most} subflows",
                 Equality(lia.mean, olia.mean, lia.half, olia.half, whole=100),
-                "The cause is not known.",
+                "unknown: not traced to a cause.",
             ),
             Claim(
                 "fairer",
@@ -177,7 +178,7 @@ def figure_13(context: Context) -> Outcome:
                     Equality(spread["lia"], spread["olia"], whole=1.0),
                     [below(spread[control], spread["tcp"], whole=1.0) for control in ("lia", "olia")],
                 ),
-                "The cause is not known.",
+                "unknown: not traced to a cause.",
             ),
             Claim(
                 "losses-alike",
@@ -187,7 +188,7 @@ def figure_13(context: Context) -> Outcome:
                 f"{loss_text('lia')}; "
                 f"{loss_text('olia')}",
                 every(Equality(*lost[control]) for control in ("lia", "olia")),
-                "A subflow sends some thousands of segments while it is measured, and loses one or two of them "
+                "chance: a subflow sends some thousands of segments while it is measured, and loses one or two of them "
                 "or none: "
                 "its loss is hardly known. No subflow loses as TCP connections do that share a link with others for "
                 "good.",
@@ -330,7 +331,8 @@ _SETTING: Final = (
     "between aggregation and core."
 )
 _DYNAMIC: Final = (
-    "A few per cent of the flows wait for a retransmission timer, 200 ms at least and 1 s for a first segment (RFC "
+    "machine: a few per cent of the flows wait for a retransmission timer, 200 ms at least and 1 s for a first "
+    "segment (RFC "
     "6298); "
     "they make up most of the standard deviation and part of the mean: see the fastest 95 % in the table. The "
     "published "
@@ -448,6 +450,7 @@ def table_3(context: Context) -> Outcome:
 
 
 _CORE: Final = (
-    "What the paper divides by is not said. Ours is the mean over links between aggregation and core, headers and "
+    "setting: what the paper divides by is not said. Ours is the mean over links between aggregation and core, "
+    "headers and "
     "acknowledgments counted."
 )

@@ -96,7 +96,8 @@ def _p1_claims(context: Context, points: Sequence[Point]) -> Iterator[Claim]:
             published,
             f"{mean:.4f} (fixed point {fixed:.4f})",
             Number(published, mean),
-            "The fixed point itself gives more than was measured: windows of random losses follow 1.31/√p or "
+            "algorithm: the fixed point itself gives more than was measured: windows of random losses follow 1.31/√p "
+            "or "
             "less, not √2/√p, "
             "and a shorter queue than the testbed's changes the round-trip time, which enters squared. That is "
             "inferred, no run shows it.",
@@ -118,7 +119,8 @@ def figure_1(context: Context) -> Outcome:
 
     low, high = context.published["type2-loss-triple-least"], context.published["type2-loss-triple-most"]
     cause = (
-        "The paper's own fixed point gives {law} % here, and that is what we find; the text reads its round numbers "
+        "algorithm: the paper's own fixed point gives {law} % here, and that is what we find; the text reads its "
+        "round numbers "
         "off the "
         "measurements of the testbed."
     )
@@ -211,14 +213,15 @@ def figure_1(context: Context) -> Outcome:
 
 
 _FLOOR: Final = (
-    "The same trend everywhere; where type-1 users are most, type 2 has less than calculated. The fixed point's "
+    "algorithm: the same trend everywhere; where type-1 users are most, type 2 has less than calculated. The fixed "
+    "point's "
     "windows on the second path "
     "are 1.5 to 2.5 segments there, real ones stay near 3: a loss leaves two segments (RFC 5681), and they grow from "
     "there."
 )
 
 
-_UNKNOWN: Final = "The cause is not known."
+_UNKNOWN: Final = "unknown: not traced to a cause."
 
 
 _LONGER: Final = "The same at C1 = C2 with equal propagation: the path with two queues then takes some 185 ms, not 150"
@@ -256,7 +259,8 @@ def _longer(context: Context, points: Sequence[Point]) -> pl.DataFrame:
 
 
 _NEAR: Final = (
-    "OLIA's window on the second path is 1.5 to 2.2 segments on average, not the optimum's one: it tells the better "
+    "algorithm: OLIA's window on the second path is 1.5 to 2.2 segments on average, not the optimum's one: it tells "
+    "the better "
     "path by the longest of its last "
     "distances between losses, and with two paths whose losses differ two- or threefold chance makes the worse one "
     "look better now "
@@ -283,7 +287,8 @@ def figure_9(context: Context) -> Outcome:
             "2 times",
             f"up to {max(gains):.2f} times",
             Ratio(context.published["type2-gain"], max(gains)),
-            f"The optimum with probing cost itself allows {best:.2f} times what our LIA leaves: it takes from "
+            f"algorithm: the optimum with probing cost itself allows {best:.2f} times what our LIA leaves: it takes "
+            f"from "
             f"type 2 a little less "
             "than on the testbed (figure 1).",
         ),
@@ -319,7 +324,8 @@ def figure_9(context: Context) -> Outcome:
 
 
 _RISE: Final = (
-    "The fixed point gives {law}. p2 counts lost packets, and two things bring the ends of the range together. TCP "
+    "algorithm: the fixed point gives {law}. p2 counts lost packets, and two things bring the ends of the range "
+    "together. TCP "
     "users "
     "alone lose several packets of one window at once, so more packets than losses to which windows answer: their p2 "
     "is a "
@@ -354,7 +360,8 @@ def figure_10(context: Context) -> Outcome:
             "1.3 times",
             f"{rise['olia']:.2f} times",
             times(context.published["rise-olia"], worst["olia"], before),
-            f"Even the optimum with one probing segment a round trip has {best_rise:.2f} times at N1 = 3 N2 by "
+            f"algorithm: even the optimum with one probing segment a round trip has {best_rise:.2f} times at N1 = 3 "
+            f"N2 by "
             f"the closed form: 30 users probing "
             "take 2.4 of 10 Mbit/s. Less than that cannot be had with windows of one segment.",
         ),

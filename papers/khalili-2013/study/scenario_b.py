@@ -139,7 +139,7 @@ def _table(context: Context, control: str) -> Outcome:
                 f"close to {bound:g} Mbit/s",
                 f"{packets:.1f} Mbit/s of packets",
                 Equality(packets, bound),
-                "The cause is not known.",
+                "unknown: not traced to a cause.",
                 covers=("cut-set",),
             )
         )
@@ -156,7 +156,8 @@ def _table(context: Context, control: str) -> Outcome:
 
 
 _NOISY: Final = (
-    "OLIA tells the better path by the longest of its last distances between losses, which is a noisy measure. The "
+    "algorithm: OLIA tells the better path by the longest of its last distances between losses, which is a noisy "
+    "measure. The "
     "rule "
     "played alone on two paths of which one loses twice as much keeps 27 % on it at equal round trips (LIA 33 %), 17 % "
     "when its round trip is 180 ms to 150, 11 % at 220 ms; the closed form's optimum has one segment a round trip. "
@@ -183,7 +184,7 @@ def _rate_claims(context: Context, found: dict[bool, tuple[Estimate, Estimate, E
                 f"{published:g} Mbit/s",
                 f"{each.text(2 if name != 'aggregate' else 1)} Mbit/s",
                 printed(published, each),
-                "Printed with one decimal; the rest is the split between the two kinds of users.",
+                "work: printed with one decimal; the rest is the split between the two kinds of users.",
             )
 
 
@@ -284,7 +285,7 @@ def figure_4(context: Context) -> Outcome:
                 "about 3 %",
                 f"{_blue_loss(OPTIMUM, 0.75):.1f} % at 0.75, up to {best:.1f} % between 0.7 and 0.8",
                 Share(context.published["blue-loss-optimum"], best, whole=100),
-                "Equations 11 and 13 give it: half a segment a round trip, 40 kbit/s, of 2.1 Mbit/s.",
+                "algorithm: equations 11 and 13 give it: half a segment a round trip, 40 kbit/s, of 2.1 Mbit/s.",
             ),
             Claim(
                 "everybody",
@@ -294,7 +295,7 @@ def figure_4(context: Context) -> Outcome:
                 if not losers
                 else f"one of them does not lose at C_X/C_T from {min(losers):g} to {max(losers):g}",
                 Share(1.0, 1 - len(losers) / len(_sweep())),
-                "By the closed forms as corrected for their misprints (models.khalili_2013).",
+                "work: by the closed forms as corrected for their misprints (models.khalili_2013).",
             ),
         ],
         figures=[
@@ -335,7 +336,7 @@ def figure_17(_: Context) -> Outcome:
                 None,
                 f"{lost[0]:.2f} Mbit/s at {rtts[0] * 1e3:g} ms, {lost[1]:.2f} Mbit/s at {rtts[1] * 1e3:g} ms",
                 every(below(lost[1], lost[0], far=True), below(0.0, lost[1])),
-                "The cause is not known.",
+                "unknown: not traced to a cause.",
             )
         ],
         tables=[

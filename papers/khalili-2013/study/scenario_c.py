@@ -113,7 +113,8 @@ def _p1_claims(context: Context, points: Sequence[Point]) -> Iterator[Claim]:
             published,
             f"{mean:.4f} (fixed point {min(fixed):.4f} to {max(fixed):.4f})",
             Number(published, mean),
-            "The fixed point itself says so: multipath users with a share of AP2 have larger windows in all.",
+            "algorithm: the fixed point itself says so: multipath users with a share of AP2 have larger windows in "
+            "all.",
         )
 
 
@@ -156,7 +157,8 @@ def figure_5(context: Context) -> Outcome:
                 [below(1.0, each) for each in above],
                 [at_least(1 - law("lia", 1, c1)[1], 0.5, whole=1.0) for c1 in (0.34, 0.5, 1.0)],
             ),
-            "More than single-path users, yes; but the paper's own polynomial has them take less than half of AP2 "
+            "work: more than single-path users, yes; but the paper's own polynomial has them take less than half of "
+            "AP2 "
             "from C1/C2 = 0.6 on (30 % at 1), "
             "and the figure shows their total against C1, not their part of AP2.",
         ),
@@ -166,7 +168,7 @@ def figure_5(context: Context) -> Outcome:
             None,
             f"{100 * min(loses.values()):.0f} to {100 * max(loses.values()):.0f} % of the TCP users' throughput",
             every(ordered, [less(point.users[1], before) for point in points]),
-            "The cause is not known.",
+            "unknown: not traced to a cause.",
         ),
         Claim(
             "congested",
@@ -174,7 +176,8 @@ def figure_5(context: Context) -> Outcome:
             None,
             f"{min(worse):.1f} to {max(worse):.1f} times as many",
             every(below(1.0, each, far=True) for each in worse),
-            "At N1 = N2/2 there is little to tell apart: the fixed point has 1.3 times the optimum's loss there.",
+            "algorithm: at N1 = N2/2 there is little to tell apart: the fixed point has 1.3 times the optimum's loss "
+            "there.",
         ),
     ]
     return Outcome(
@@ -219,7 +222,8 @@ def figure_11(context: Context) -> Outcome:
     ]
     second = [point.second_rate for point in olia.values()]
     why = (
-        "With C1 = C2 both access points lose nearly alike once OLIA has left AP2, so AP2 has the longer distance "
+        "algorithm: with C1 = C2 both access points lose nearly alike once OLIA has left AP2, so AP2 has the longer "
+        "distance "
         "between losses now and "
         "then; it is then in B\\M (equation 4) and α adds half a segment a round trip until the next loss there. The "
         "fluid "
@@ -232,7 +236,7 @@ def figure_11(context: Context) -> Outcome:
             "2 times",
             f"up to {max(gains):.2f} times",
             Ratio(context.published["type2-gain"], max(gains)),
-            f"The optimum with probing cost itself allows {best_gain:.2f} times what our LIA leaves. {why}",
+            f"algorithm: the optimum with probing cost itself allows {best_gain:.2f} times what our LIA leaves. {why}",
         ),
         Claim(
             "one-packet",
@@ -285,7 +289,7 @@ def figure_12(context: Context) -> Outcome:
             "2 times",
             f"{rise['olia', 1.0]:.2f} and {rise['olia', 2.0]:.2f} times at C1/C2 = 1 and 2",
             every(times(context.published["rise-olia"], most["olia", c1], before) for c1 in (1.0, 2.0)),
-            "OLIA's window on AP2 is above one segment: see figure 11.",
+            "algorithm: OLIA's window on AP2 is above one segment: see figure 11.",
         ),
         Claim(
             "rise-lia-least",
@@ -294,7 +298,8 @@ def figure_12(context: Context) -> Outcome:
             f"{lia[0]:.1f} and {lia[1]:.1f} times at C1/C2 = 1 and 2 (fixed point {law_rise[0]:.1f} and "
             f"{law_rise[1]:.1f})",
             every(within(each, low, high) for each in lia),
-            f"The fixed point itself gives {law_rise[0]:.1f} and {law_rise[1]:.1f}. The rest as in scenario A "
+            f"algorithm: the fixed point itself gives {law_rise[0]:.1f} and {law_rise[1]:.1f}. The rest as in "
+            f"scenario A "
             f"(figure 10): TCP users alone lose several packets of a "
             "window at once, and windows of 5 segments hold their rate at less loss than √2/√p says.",
             covers=("rise-lia-most",),
@@ -307,7 +312,8 @@ def figure_12(context: Context) -> Outcome:
             every(
                 Equality(first["olia", n1, c1], first["lia", n1, c1]) for control, n1, c1 in first if control == "lia"
             ),
-            "It cannot be the same: with OLIA a multipath user's whole window is on AP1, with LIA a part is on "
+            "algorithm: it cannot be the same: with OLIA a multipath user's whole window is on AP1, with LIA a part "
+            "is on "
             "AP2, and AP1's users then "
             "hold their rates at (1 + z²)² times less loss (fixed point; z² is the part that crosses over).",
         ),

@@ -162,7 +162,8 @@ _NOT_DRAWN: Final = (
 
 
 _FLAPPING: Final = (
-    "OLIA lies between LIA and a fully coupled control. A path with a window of 1 to 4 segments sends as many a round "
+    "algorithm: OLIA lies between LIA and a fully coupled control. A path with a window of 1 to 4 segments sends as "
+    "many a round "
     "trip, and is best again (equation 4) only after as many segments without a loss as the other path has had at "
     "best: "
     "some 300 at this loss, 10 to 45 s. Until then α is 0, and the first term adds (w/Σw)² of a segment a round "
@@ -198,7 +199,7 @@ def figure_7(context: Context) -> Outcome:
                 f"{len(olia.shares)} runs (the kernel's form {kernel.within}, LIA {lia.within}, fully coupled "
                 f"{coupled.within})",
                 every(Share(0.5, share.mean, share.half), Share(1.0, olia.within / len(olia.shares))),
-                "A share that moves over tens of seconds: the runs differ.",
+                "chance: a share that moves over tens of seconds: the runs differ.",
             ),
             Claim(
                 "no-flapping",
@@ -240,7 +241,8 @@ def figure_8(context: Context) -> Outcome:
                 f"average (the kernel's form: "
                 f"{kernel.single.text(0, 100)} %, {kernel.windows[1].text(1)})",
                 at_least(olia.single.mean, 0.5, olia.single.half, whole=1.0),
-                "A path that has lost nothing for long is best and gains half a segment a round trip until it loses.",
+                "algorithm: a path that has lost nothing for long is best and gains half a segment a round trip until "
+                "it loses.",
             ),
             Claim(
                 "lia-congested",
@@ -248,7 +250,7 @@ def figure_8(context: Context) -> Outcome:
                 "significant traffic",
                 f"{lia.windows[1].text(1)} segments, OLIA {olia.windows[1].text(1)}",
                 less(olia.windows[1], lia.windows[1], far=True),
-                "The cause is not known.",
+                "unknown: not traced to a cause.",
             ),
             Claim(
                 "lia-good",
@@ -256,7 +258,7 @@ def figure_8(context: Context) -> Outcome:
                 "less",
                 f"{lia.windows[0].text(1)} segments, OLIA {olia.windows[0].text(1)}",
                 less(lia.windows[0], olia.windows[0]),
-                "The cause is not known.",
+                "unknown: not traced to a cause.",
             ),
         ],
         tables=[("Five TCP users on the first path, ten on the second", _table(traces))],

@@ -17,6 +17,7 @@ from mptcplab.render import page
 from mptcplab.reproduce import causes, judged, overview
 from mptcplab.reproduce.context import Work
 from mptcplab.reproduce.judge import Verdict
+from mptcplab.reproduce.judge.verdict import figure
 from mptcplab.reproduce.outcome import Claim, Outcome, covered
 from mptcplab.reproduce.papers import Paper
 from mptcplab.reproduce.published import Item
@@ -202,7 +203,7 @@ def value(given: str | float | None) -> str:
     """A number or a text of a claim, as it is shown."""
     if given is None:
         return ""
-    return given if isinstance(given, str) else f"{given:.4g}"
+    return given if isinstance(given, str) else figure(given)
 
 
 def check(directory: Path) -> None:
@@ -369,7 +370,7 @@ def _table(caption: str, frame: pl.DataFrame) -> dict[str, Any]:
 def _cell(cell: object) -> str:
     if cell is None:
         return "–"
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return figure(cell) if isinstance(cell, float) else str(cell)
 
 
 def _time(seconds: float) -> str:

@@ -41,7 +41,7 @@ from mptcplab.reproduce.judge.several import Several, every, slightly, steps
 from mptcplab.reproduce.judge.spread import Deviation, Deviations, Single, deviations, single
 from mptcplab.reproduce.judge.states import Bistable, State, bistable, by_rank
 from mptcplab.reproduce.judge.trend import Trend
-from mptcplab.reproduce.judge.verdict import EQUALITY, MARGIN, VERDICTS, Check, Known, Verdict, known
+from mptcplab.reproduce.judge.verdict import EQUALITY, MARGIN, VERDICTS, Check, Known, Verdict, figure, known
 
 __all__ = [
     "EQUALITY",
@@ -73,6 +73,7 @@ __all__ = [
     "deviations",
     "every",
     "fact",
+    "figure",
     "from_dict",
     "jain",
     "known",

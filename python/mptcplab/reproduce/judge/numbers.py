@@ -13,6 +13,7 @@ from mptcplab.reproduce.judge.verdict import (
     SLACK,
     Check,
     Verdict,
+    figure,
     graded,
     shown,
     take,
@@ -50,7 +51,7 @@ class Number(Check):
     def text(self) -> str:
         """`12.3 ± 0.2 for 12, +2.5 % (10 %)`."""
         off = 100 * (self.found - self.published) / abs(self.published)
-        return f"{shown(self.found, self.half)} for {self.published:.4g}, {off:+.1f} % ({NUMBER[0]:.0%})"
+        return f"{shown(self.found, self.half)} for {figure(self.published)}, {off:+.1f} % ({NUMBER[0]:.0%})"
 
     def counterexample(self) -> Self:
         """Twice as much."""
@@ -88,7 +89,7 @@ class Ratio(Check):
     def text(self) -> str:
         """`2.1 for 2, a factor of 1.05 (1.15)`."""
         factor = max(self.found / self.published, self.published / self.found) if self.found > 0 else math.inf
-        return f"{shown(self.found, self.half)} for {self.published:.4g}, a factor of {factor:.2f} ({RATIO[0]})"
+        return f"{shown(self.found, self.half)} for {figure(self.published)}, a factor of {factor:.2f} ({RATIO[0]})"
 
     def counterexample(self) -> Self:
         """Twice as much."""
@@ -134,7 +135,7 @@ class Share(Check):
         scale = 100 / self.whole
         off = scale * (self.found - self.published)
         return (
-            f"{shown(self.found, self.half, scale=scale)} % for {self.published * scale:.4g} %, "
+            f"{shown(self.found, self.half, scale=scale)} % for {figure(self.published * scale)} %, "
             f"{off:+.1f} points ({100 * self.tolerance:.3g})"
         )
 

@@ -93,9 +93,16 @@ def graded(away: float, holds: float, part: float, half: float = 0.0) -> Verdict
     return "holds in part" if away <= part + slack else "differs"
 
 
+def figure(value: float, digits: int = 4) -> str:
+    """A number with so many digits, without an exponent as long as it has fewer than nine before the point."""
+    usual = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+0" in usual else usual
+
+
 def shown(value: float, half: float | None, *, scale: float = 1.0) -> str:
     """`12.3 ± 0.2`."""
-    return f"{value * scale:.4g}" + ("" if half is None or math.isnan(half) or half == 0 else f" ± {half * scale:.2g}")
+    exact = half is None or math.isnan(half) or half == 0
+    return figure(value * scale) + ("" if exact or half is None else f" ± {figure(half * scale, 2)}")
 
 
 def take(check: Check, find: str, half: str) -> None:
