@@ -13,7 +13,7 @@ from tools.figures.study import FIGURES, PAGES, with_tables
 
 ROOT = Path(__file__).parents[1]
 FAMILIES = ("congestion", "schedulers", "path-managers", "queues")
-ALGORITHMS = [name for family in FAMILIES for name in registry.names(family, "sim")]
+ALGORITHMS = {algorithms.page(family, name): name for family in FAMILIES for name in registry.names(family, "sim")}
 HEADINGS = ["Theory", "Scope", "Limits", "Validation", "References"]
 MOST_BYTES = 200_000
 
@@ -22,9 +22,9 @@ def page(name: str) -> str:
     return (PAGES / f"{name}.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_whatever_the_simulator_runs_has_a_page_with_all_parts(name: str) -> None:
-    text = page(name)
+@pytest.mark.parametrize(("file", "name"), ALGORITHMS.items())
+def test_whatever_the_simulator_runs_has_a_page_with_all_parts(file: str, name: str) -> None:
+    text = page(file)
     assert text.startswith(f"# {name}\n")
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == HEADINGS
     validation = text.split("## Validation")[1].split("## References")[0]
@@ -33,9 +33,9 @@ def test_whatever_the_simulator_runs_has_a_page_with_all_parts(name: str) -> Non
     else:
         tests = re.findall(r"`(\w+)` in `([\w./-]+\.rs)`", validation)
         assert tests, "neither a table of a study nor a test"
-        for test, file in tests:
-            assert f"fn {test}()" in (ROOT / file).read_text(encoding="utf-8"), test
-    assert f"({name}.md)" in page("README"), "not in the index"
+        for test, source in tests:
+            assert f"fn {test}()" in (ROOT / source).read_text(encoding="utf-8"), test
+    assert f"({file}.md)" in page("README"), "not in the index"
 
 
 def test_no_page_is_of_something_that_does_not_run() -> None:
@@ -50,7 +50,7 @@ def test_tables_of_algorithms_are_what_they_declare(file: Path) -> None:
 @pytest.mark.parametrize("family", algorithms.FAMILIES)
 def test_every_algorithm_of_the_transport_shows_its_parameters(family: str) -> None:
     for name in registry.names(family, "sim"):
-        assert "<!-- algorithms: parameters -->" in page(name), name
+        assert "<!-- algorithms: parameters -->" in page(algorithms.page(family, name)), name
     assert f"<!-- algorithms: {family} -->" in page("README")
 
 

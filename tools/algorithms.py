@@ -40,11 +40,20 @@ def _brief(parameter: Parameter) -> str:
     return f"{default}; {_range(parameter)})"
 
 
+_OTHER_PAGES: Final = {("path-managers", "linux"): "path-manager-linux"}
+"""Pages of algorithms whose names another family has too."""
+
+
+def page(family: str, name: str) -> str:
+    """The page of an algorithm in docs/algorithms, without its ending."""
+    return _OTHER_PAGES.get((family, name), name)
+
+
 def index(family: str) -> str:
     """The table of a family in docs/algorithms/README.md."""
     noun = {"congestion": "congestion control", "schedulers": "scheduler", "path-managers": "path manager"}[family]
     rows = [
-        [f"[{entry.name}]({entry.name}.md)", entry.summary, entry.source, ", ".join(entry.capabilities)]
+        [f"[{entry.name}]({page(family, entry.name)}.md)", entry.summary, entry.source, ", ".join(entry.capabilities)]
         for entry in registry.FAMILIES[family]
         if "sim" in entry.engines
     ]
@@ -137,8 +146,8 @@ def filled(file: Path) -> str:
         if what == "reference":
             text = reference()
         elif what == "parameters":
-            entries = [entry for family in FAMILIES for entry in registry.FAMILIES[family]]
-            found = next(entry for entry in entries if entry.name == file.stem)
+            entries = [(family, entry) for family in FAMILIES for entry in registry.FAMILIES[family]]
+            found = next(entry for family, entry in entries if page(family, entry.name) == file.stem)
             text = parameters(found) + columns(found)
         elif what.startswith("keys-of-"):
             of = what.removeprefix("keys-of-")

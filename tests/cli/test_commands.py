@@ -289,6 +289,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "run",
         "compare",
         "check",
+        "paths",
         "import",
         "export",
         "lab",

@@ -8,6 +8,8 @@ pub use network::{DisorderConfig, Limit, LossConfig, MediumConfig, QueueConfig};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 
+use crate::kernel_paths::KernelPaths;
+
 pub use transport::{LossDetection, Protocol, TcpOptions, WindowValidation};
 
 type Table = serde_json::Map<String, serde_json::Value>;
@@ -188,20 +190,31 @@ pub struct Connection {
     pub checksum: bool,
     /// TCP options of both ends, for each subflow.
     pub tcp: TcpOptions,
+    /// What the path manager `linux` is told; absent for the others.
+    #[serde(default)]
+    pub kernel_paths: Option<KernelPaths>,
 }
 
 impl Connection {
-    /// The numbers of the client's addresses whose path begins with a link, to which the link's events apply.
+    /// The ids of the client's addresses whose path begins with a link, to which the link's events apply.
     pub fn addresses_on<'c>(&'c self, description: &'c Description, link: usize) -> impl Iterator<Item = u8> + 'c {
         let begins = move |&path: &usize| description.paths[path].links.first() == Some(&link);
-        // The numbers come second in the zip: they end with the paths, of which there may be as many as one byte
-        // counts.
-        self.paths.iter().zip(0..).filter(move |&(path, _)| begins(path)).map(|(_, id)| id)
+        self.paths.iter().enumerate().filter(move |&(_, path)| begins(path)).map(move |(place, _)| self.local_id(place))
+    }
+
+    /// The address id of the client's address on the path at this place among the connection's paths.
+    pub fn local_id(&self, place: usize) -> u8 {
+        // There may be as many paths as an octet can count.
+        self.kernel_paths.as_ref().map_or(place as u8, |told| told.client.id(place))
     }
 
     /// Whether subflows from the client's address with this number are backups because the first link of its path is
     /// metered as such.
     pub fn is_backup(&self, description: &Description, address: usize) -> bool {
+        if let Some(told) = &self.kernel_paths {
+            // The first subflow becomes one by MP_PRIO.
+            return address > 0 && told.client.is_backup(address);
+        }
         let first = self.paths.get(address).and_then(|&path| description.paths[path].links.first());
         first.is_some_and(|&link| description.links[link].metered.is_some_and(|metered| metered.backup))
     }

@@ -4,6 +4,7 @@
 pub mod chains;
 pub mod convert;
 pub mod description;
+pub mod kernel_paths;
 pub mod link_meter;
 pub mod outcome;
 mod plugins;

@@ -22,7 +22,7 @@ use wire::{Compact, IPV4_HEADER_LEN, SackBlocks, Segment, Span};
 pub const FIRST_PORT: u16 = 1024;
 /// The client port of every connection. Connections differ in their addresses.
 pub const CLIENT_PORT: u16 = 49_152;
-/// The common address of all servers (TEST-NET-1, RFC 5737).
+/// The address of all servers that clients connect to (TEST-NET-1, RFC 5737). Further server addresses follow it.
 pub const SERVER_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 /// Upper bound of the number of client addresses. Clients have addresses in 10.0.0.0/8 (RFC 1918), one for each path of
 /// each connection, numbered from 10.0.0.1 in the order of the connections and, within one, of its paths. The last is
@@ -35,6 +35,11 @@ const ROUTE_END: u32 = u32::MAX;
 pub fn client_address(index: u32) -> IpAddr {
     let [_, b, c, d] = (index + 1).to_be_bytes();
     IpAddr::V4(Ipv4Addr::new(10, b, c, d))
+}
+
+/// The server address with this number, starting with the one that clients connect to.
+pub fn server_address(number: usize) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::from_bits(SERVER_ADDRESS.to_bits() + number as u32))
 }
 
 /// The number of a client address; the inverse of [`client_address`].

@@ -7,7 +7,7 @@ use crate::endpoint::Endpoint;
 use crate::event_queue::TARGET_LIMIT;
 use crate::flows::{
     Arrived, CLIENT_ADDRESS_LIMIT, CLIENT_PORT, FIRST_PORT, Fabric, Flow, SERVER_ADDRESS, Subflow, client_address,
-    client_index,
+    client_index, server_address,
 };
 use crate::huge_pages::HugePages;
 use crate::in_flight;
@@ -88,7 +88,13 @@ impl<'d> World<'d> {
         let configs = description
             .connections
             .iter()
-            .map(|connection| Ok(convert::transport(connection, plugins)?.map(Arc::new)))
+            .map(|connection| {
+                let mut configs = convert::transport(connection, plugins)?;
+                if let Some(told) = &connection.kernel_paths {
+                    told.configure(&mut configs, server_address);
+                }
+                Ok(configs.map(Arc::new))
+            })
             .collect::<Result<Vec<_>, SimulateError>>()?;
         let host = |name| Host::new(random::generator(seed, name));
         let mut hosts = [host("host/client"), host("host/server")];
@@ -468,7 +474,7 @@ impl<'d> World<'d> {
         self.runtime.opened(now_ns, application as u32, number as u32);
         let addresses: Vec<LocalAddress> = (0..paths)
             .map(|path| LocalAddress {
-                id: path as u8,
+                id: described.local_id(path as usize),
                 address: client_address(first_address + path),
                 backup: described.is_backup(self.description, path as usize),
             })

@@ -3,6 +3,7 @@
 use algorithm::declare::{HOUR, MICROSECOND, MILLISECOND, SECOND, flag, time, whole, word};
 use algorithm::{About, Declared, Order, declared, words};
 
+use crate::path_manager::LocalAddress;
 use crate::{congestion, path_manager, scheduler};
 
 words! {
@@ -146,6 +147,21 @@ impl Default for IpFields {
     }
 }
 
+/// What a host whose paths the kernel's path manager manages does, whatever that wants.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelPaths {
+    /// Subflows beside the first one that may be open. The first is not counted, open or not.
+    pub extra_subflows: u8,
+    /// The ports on which joins are accepted beside that of the connection, which a client does not listen on.
+    pub ports: Vec<u16>,
+    /// An announcement without an echo is repeated after this time.
+    pub announce_again_ns: u64,
+    /// Or after the retransmission timeout, doubled each time, if that is sooner.
+    pub announce_by_rto: bool,
+    /// How often it is repeated.
+    pub announce_repeats: u32,
+}
+
 /// What a connection is made with.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -163,6 +179,11 @@ pub struct Config {
     pub path_manager: path_manager::Choice,
     /// Most subflows of a connection that are open at once.
     pub max_subflows: u8,
+    /// What the kernel's path manager bounds and repeats; none where another one manages the paths.
+    pub kernel_paths: Option<KernelPaths>,
+    /// The addresses that connections accepted with it have, in place of those of [`Host::set_addresses`](crate::Host::set_addresses);
+    /// with none, those.
+    pub addresses: Vec<LocalAddress>,
     /// Ask for DSS checksums (RFC 8684 §3.3.1); they are used when either side asks.
     pub checksum: bool,
     /// Accept joins to the address that the peer knows from the first subflow. False sets the flag C of MP_CAPABLE
@@ -189,6 +210,8 @@ impl Default for Config {
             scheduler: scheduler::Choice::named("min-rtt").expect("in the table"),
             path_manager: path_manager::Choice::named("fullmesh").expect("in the table"),
             max_subflows: 8,
+            kernel_paths: None,
+            addresses: Vec::new(),
             checksum: false,
             join_first_address: true,
             joins_at_once: false,

@@ -126,7 +126,7 @@ def sent(directory: Path, *, plain: bool = False) -> list[Sent]:
     paths: dict[bytes, str] = {}
     for number, file in enumerate(sorted(directory.glob("*.pcapng"))):
         at_server = file.stem.startswith("server-") or file.stem.endswith("-server")
-        for place, (time_ns, packet) in enumerate(_packets(file.read_bytes())):
+        for place, (time_ns, packet) in enumerate(packets_of(file.read_bytes())):
             if packet[0] >> 4 == 4 and _from_server(packet) == at_server:
                 found.append((time_ns, number, place, file.stem, packet))
                 if not at_server:
@@ -140,8 +140,8 @@ def sent(directory: Path, *, plain: bool = False) -> list[Sent]:
 
 
 def _from_server(packet: bytes) -> bool:
-    """A server's address ends on 255.1 (mptcplab.engines.linux.layout), or is of 192.0.2.0/24 in the simulator."""
-    return packet[14:16] == b"\xff\x01" or packet[12:15] == b"\xc0\x00\x02"
+    """A server's addresses are of 10.x.255.0/24 (mptcplab.engines.linux.layout), of 192.0.2.0/24 in the simulator."""
+    return packet[14] == 0xFF or packet[12:15] == b"\xc0\x00\x02"
 
 
 def _read(
@@ -202,7 +202,7 @@ def _options(data: bytes) -> Iterator[str]:
         data = data[length:]
 
 
-def _packets(data: bytes) -> Iterator[tuple[int, bytes]]:
+def packets_of(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Time and bytes of each packet of a file that mptcplab wrote: one section, little-endian, nanoseconds."""
     if struct.unpack_from("<I", data)[0] != _SECTION:
         raise ValueError("not a pcapng file")

@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "run": ("run:run", "Run a scenario on one engine."),
     "compare": ("compare:compare", "Compare settings on the same seeds, or engines side by side."),
     "check": ("check:check", "Check a scenario without running it."),
+    "paths": ("paths:paths", "Show which subflows endpoints and limits give."),
     "import": ("import_files:app", "Convert Minitopo files into scenario files."),
     "export": ("export:export", "Write a scenario as a script of network namespaces."),
     "lab": ("lab:lab", "Open the laboratory in the browser."),

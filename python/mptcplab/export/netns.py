@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from mptcplab.engines.linux import disciplines, kernel
 from mptcplab.engines.linux.hosts import LARGEST_BUFFERS
-from mptcplab.engines.linux.layout import Pair
+from mptcplab.engines.linux.layout import Endpoint, Pair
 from mptcplab.export import traffic
 from mptcplab.export.shell import HEAD, NETEM, comment
 
@@ -111,12 +111,23 @@ class _Script:
     def _hosts(self, pair: Pair) -> None:
         client, server, connection = f"client{pair.kind}", f"server{pair.kind}", pair.connection
         self._say(f"# Connection {comment(pair.name)}", f"namespace {client}", f"namespace {server}")
-        self._say(f"address {server} {pair.server}/32 lo")
+        self._say(*(f"address {server} {address}/32 lo" for address in pair.servers))
         words = " ".join(shlex.quote(f"{name.replace('/', '.')}={value}") for name, value in _settings(pair).items())
         self._say(f"set_in {client} {words}", f"set_in {server} {words}")
         for path, number in enumerate(connection["paths"]):
             self._path(pair, path, self._paths[number]["links"])
-        if pair.mptcp:
+        if pair.told is not None:
+            for host, endpoints in (
+                (client, pair.endpoints(self._links, self._paths)),
+                (server, pair.server_endpoints),
+            ):
+                told = pair.told["client" if host == client else "server"]
+                limits = f"subflows {told['subflows']} add_addr_accepted {told['add_addr_accepted']}"
+                joins = int(told["allow_join_initial_addr_port"])
+                self._say(f"set_in {host} net.mptcp.allow_join_initial_addr_port={joins}")
+                self._say(f"multipath {host} limits set {limits}")
+                self._say(*(f"multipath {host} endpoint add {_endpoint(each)}" for each in endpoints))
+        elif pair.mptcp:
             subflows = min(len(pair.joining), kernel.SUBFLOW_LIMIT)
             for host in (client, server):
                 self._say(f"multipath {host} limits set subflows {subflows} add_addr_accepted 0")
@@ -141,13 +152,15 @@ class _Script:
         own = pair.addresses[path]
         self._say(*(f"address {client} {address}/32 {device}" for address in own))
         first = f"via {gateway} dev {device} src {own[0]}"
-        self._say(f"route {client} {pair.server} {first} metric {path + 1}")
-        self._say(f"route {client} {pair.server} {first} table {path + 1}")
+        for number, address in enumerate(pair.servers):
+            self._say(f"route {client} {address} {first} metric {pair.metric(number, path)}")
+            self._say(f"route {client} {address} {first} table {path + 1}")
         self._say(*(f"rule {client} from {address} lookup {path + 1}" for address in own))
         self._say(*(f"route {server} {address} via {back} dev {device} src {pair.server}" for address in own))
         whole = [client, *chain, server]
         for one, other in pairwise(whole[1:]):
-            self._route(one, other, str(pair.server))
+            for address in pair.servers:
+                self._route(one, other, str(address))
         for one, other in pairwise(reversed(whole[:-1])):
             for address in own:
                 self._route(one, other, str(address))
@@ -157,6 +170,12 @@ class _Script:
             self._routes.add((one, destination))
             device, address = self._ways[one, other]
             self._say(f"route {one} {destination} via {address} dev {device}")
+
+
+def _endpoint(endpoint: Endpoint) -> str:
+    """In the words of `ip mptcp endpoint add`."""
+    port = "" if endpoint.port is None else f" port {endpoint.port}"
+    return f"{endpoint.address}{port} id {endpoint.number} {' '.join(endpoint.flags)}"
 
 
 def _settings(pair: Pair) -> dict[str, object]:

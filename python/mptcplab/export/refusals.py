@@ -34,5 +34,11 @@ def _found(document: Document) -> Iterator[tuple[tuple[Part, ...], str, str]]:
         if connection.count > 1 and kind == "file":
             yield (*key, "count"), f"{connection.count} files", "1: iperf3 shares a size between its streams"
         manager = connection.path_manager
-        if connection.protocol == "mptcp" and manager.name not in ("default", "fullmesh", "backup", "ndiffports"):
-            yield (*key, "path_manager"), show(manager.name), "default, fullmesh, backup or ndiffports"
+        if connection.protocol == "mptcp" and manager.name not in (
+            "default",
+            "fullmesh",
+            "backup",
+            "ndiffports",
+            "linux",
+        ):
+            yield (*key, "path_manager"), show(manager.name), "default, fullmesh, backup, ndiffports or linux"

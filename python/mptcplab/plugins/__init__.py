@@ -16,6 +16,7 @@ from mptcplab._core import Ack, Context, Counters, Demand, RttSample, Subflow, S
 from mptcplab.errors import PluginError, PluginLoadError
 from mptcplab.plugins.base import (
     AddressAdded,
+    AddressEchoed,
     AddressRemoved,
     Announce,
     Bind,
@@ -53,6 +54,7 @@ from mptcplab.plugins.base import (
 __all__ = [
     "Ack",
     "AddressAdded",
+    "AddressEchoed",
     "AddressRemoved",
     "Announce",
     "Bind",

@@ -284,6 +284,12 @@ class AddressAdded(NamedTuple):
     remote_id: int
 
 
+class AddressEchoed(NamedTuple):
+    """The peer has received an announcement of this host's."""
+
+    local_id: int
+
+
 class AddressRemoved(NamedTuple):
     """The peer withdrew an address."""
 
@@ -311,6 +317,7 @@ PathEvent = (
     | SubflowEstablished
     | SubflowClosed
     | AddressAdded
+    | AddressEchoed
     | AddressRemoved
     | LocalAddressRemoved
     | LocalAddressAdded

@@ -30,6 +30,10 @@ def around_seed(document: Document) -> tuple[str, str]:
             data[key] = {name: table.written() for name, table in tables.items()}
     if document.events:
         data["event"] = [event.written() for event in document.events]
+    if document.endpoints:
+        data["endpoint"] = [endpoint.written() for endpoint in document.endpoints]
+    if document.limits is not None:
+        data["limits"] = document.limits.written()
     if document.topology is not None:
         data["topology"] = document.topology.written()
     if document.traffic:

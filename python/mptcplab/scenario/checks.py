@@ -14,6 +14,7 @@ from mptcplab.scenario.buffers import BufferRule
 from mptcplab.scenario.changes import overlaps
 from mptcplab.scenario.connections import Connection, Traffic, traffic_key
 from mptcplab.scenario.declared import Declared
+from mptcplab.scenario.endpoints import LAMINAR_KERNEL, MANAGER, Endpoint, Limits, repeated
 from mptcplab.scenario.errors import Part, did_you_mean, one_of, show
 from mptcplab.scenario.fat_tree import LONGEST_PATH
 from mptcplab.scenario.links import WAYS, Link, Queue, percentage_of
@@ -39,6 +40,8 @@ class Parts:
     measure: Measure | None = None
     topology: Topology | None = None
     traffic: dict[str, Traffic | None] = field(default_factory=dict)
+    endpoints: list[Endpoint | None] = field(default_factory=list)
+    limits: Limits | None = None
 
 
 def _time(nanoseconds: int) -> str:
@@ -190,11 +193,53 @@ def metered(parts: Parts, report: Report) -> None:
     for name, connection in parts.connections.items():
         if connection is None or connection.protocol != "mptcp" or not connection.paths:
             continue
+        if connection.path_manager.name == MANAGER:
+            continue
         path = parts.paths.get(connection.paths[0])
         link = parts.links.get(path.links[0] if path is not None and path.links else connection.paths[0])
         if link is not None and link.metered is not None and link.metered.use == "backup":
             found = f'{show(connection.paths[0])}, which is metered with use = "backup"'
             report(("connection", name, "paths", 0), found, "a first path that is not a backup")
+
+
+def endpoints(parts: Parts, report: Report) -> None:
+    """Endpoints and limits are for connections that the kernel's path manager looks after, on paths that these use."""
+    for index, (key, found, expected) in repeated(parts.endpoints).items():
+        report(("endpoint", index, key), found, expected)
+    managed = {
+        name: each
+        for name, each in parts.connections.items()
+        if each is not None and each.protocol == "mptcp" and each.path_manager.name == MANAGER
+    }
+    whole = len(parts.connections) == sum(each is not None for each in parts.connections.values())
+    if not managed and whole and not parts.traffic:
+        for key, given in (("endpoint", any(parts.endpoints)), ("limits", parts.limits is not None)):
+            if given:
+                found = "a table for the kernel's path manager, which no connection has"
+                report((key,), found, f'a connection with path_manager = "{MANAGER}"')
+        return
+    used = dict.fromkeys(path for each in managed.values() for path in each.paths)
+    for index, endpoint in enumerate(parts.endpoints):
+        if endpoint is None:
+            continue
+        if endpoint.path is not None and endpoint.path not in used and whole:
+            what = _known(used, f'a path of a connection with path_manager = "{MANAGER}"', endpoint.path)
+            report(("endpoint", index, "path"), show(endpoint.path), what)
+        if "laminar" in endpoint.flags:
+            for name, each in managed.items():
+                kernel = str(each.path_manager.parameters["kernel"])
+                if kernel != LAMINAR_KERNEL:
+                    expected = f'kernel = "{LAMINAR_KERNEL}" for the path manager of the connection {show(name)}'
+                    report(("endpoint", index, "flags"), f'"laminar" with kernel = "{kernel}"', expected)
+                    break
+    for name, each in managed.items():
+        for place, path in enumerate(each.paths):
+            way = parts.paths.get(path)
+            link = parts.links.get(way.links[0] if way is not None and way.links else path)
+            if link is not None and link.metered is not None and link.metered.use == "backup":
+                found = f'{show(path)}, which is metered with use = "backup"'
+                expected = 'another use: the endpoint says so, with flags = ["subflow", "backup"]'
+                report(("connection", name, "paths", place), found, expected)
 
 
 def proxies(parts: Parts, report: Report) -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from mptcplab import registry
+from mptcplab.scenario import endpoints
 from mptcplab.scenario.algorithms import Named
 from mptcplab.scenario.amounts import PACKET_BYTES, exact_packets, limit, round_trips_ns
 from mptcplab.scenario.applications import (
@@ -30,7 +31,7 @@ from mptcplab.scenario.applications import (
     Web,
 )
 from mptcplab.scenario.changes import Step, steps
-from mptcplab.scenario.connections import Sender
+from mptcplab.scenario.connections import Connection, Sender
 from mptcplab.scenario.declared import described
 from mptcplab.scenario.fat_tree import LONGEST_PATH, draw, pairs, parts, senders
 from mptcplab.scenario.links import WAYS, Direction, Link, Loss, Queue, Way, no_loss, percentage_of
@@ -197,7 +198,18 @@ def _connection(
         "ecn": sender.ecn,
         "checksum": sender.checksum,
         "tcp": described(sender.tcp),
+        **_kernel_paths(document, sender),
     }
+
+
+def _kernel_paths(document: Document, sender: Sender) -> dict[str, Any]:
+    """What the path manager `linux` is told."""
+    manager = sender.path_manager
+    if sender.protocol == "tcp" or manager.is_plugin or manager.name != endpoints.MANAGER:
+        return {}
+    paths = sender.paths if isinstance(sender, Connection) else ()
+    kernel = str(manager.parameters["kernel"])
+    return {"kernel_paths": endpoints.described(document.endpoints, document.limits, paths, kernel)}
 
 
 def _event(step: Step, links: list[str]) -> dict[str, Any]:

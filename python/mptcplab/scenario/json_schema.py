@@ -8,6 +8,7 @@ from typing import Any, Final
 from pydantic_core import PydanticUndefined
 
 from mptcplab.scenario.connections import Connection, Traffic
+from mptcplab.scenario.endpoints import Endpoint, Limits
 from mptcplab.scenario.links import MEDIUM, Link
 from mptcplab.scenario.machines import Testbed
 from mptcplab.scenario.model import Event, Head, Measure, Path, Topology
@@ -26,6 +27,8 @@ def scenario() -> dict[str, Any]:
         "path": _named(Path, definitions),
         "connection": _named(Connection, definitions),
         "event": {"type": "array", "items": _resolved(Event, definitions)},
+        "endpoint": {"type": "array", "items": _resolved(Endpoint, definitions)},
+        "limits": _resolved(Limits, definitions),
         "measure": _resolved(Measure, definitions),
         "topology": _resolved(Topology, definitions),
         "testbed": _resolved(Testbed, definitions),

@@ -151,6 +151,8 @@ class Scenario:
         topology: Mapping[str, Any] | None = None,
         traffic: Mapping[str, Any] | None = None,
         testbed: Mapping[str, Any] | None = None,
+        endpoints: Sequence[Mapping[str, Any]] = (),
+        limits: Mapping[str, Any] | None = None,
         title: str | None = None,
         seed: int = 1,
         name: str = "scenario",
@@ -185,6 +187,8 @@ class Scenario:
             "topology": topology,
             "traffic": traffic,
             "testbed": testbed,
+            "endpoint": list(endpoints) or None,
+            "limits": limits,
         }
         return cls.from_dict({key: value for key, value in parts.items() if value is not None}, name)
 

@@ -12,6 +12,7 @@ from mptcplab import registry
 from mptcplab.scenario import units
 from mptcplab.scenario.connections import LONGEST, MOMENT, Connection, Traffic
 from mptcplab.scenario.declared import Declared
+from mptcplab.scenario.endpoints import Endpoint, Limits
 from mptcplab.scenario.errors import show
 from mptcplab.scenario.fat_tree import FatTree
 from mptcplab.scenario.links import (
@@ -178,6 +179,8 @@ class Head(Table):
     topology: Any = None
     traffic: Any = None
     testbed: Any = None
+    endpoint: Any = None
+    limits: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +207,9 @@ class Document:
     """What the links are on the engine `linux-virtual`."""
     plugins: "Mapping[tuple[str, str], Source]" = field(default_factory=dict)
     """Those of connections, by the key of a connection (`congestion`, …) and what it names."""
+    endpoints: tuple[Endpoint, ...] = ()
+    limits: Limits | None = None
+    """What the path manager `linux` is told, at both ends."""
 
     def rate_bps(self, direction: Direction) -> int:
         """The rate of a link's direction; with a trace its mean."""

@@ -14,6 +14,7 @@ from mptcplab.scenario.algorithms import Named
 from mptcplab.scenario.buffers import BufferRule
 from mptcplab.scenario.checks import Parts
 from mptcplab.scenario.connections import Connection, Sender, Traffic, traffic_key
+from mptcplab.scenario.endpoints import Endpoint, Limits
 from mptcplab.scenario.errors import Part, Problem, ScenarioError, show
 from mptcplab.scenario.lines import Places
 from mptcplab.scenario.links import MEDIUM, WAYS, Link, Side
@@ -131,6 +132,13 @@ class Reader:
             return []
         return [self._part(Event, item, "event", index) for index, item in enumerate(items)]
 
+    def _endpoints(self, data: Mapping[str, Any]) -> list[Endpoint | None]:
+        items = data.get("endpoint", [])
+        if not isinstance(items, list):
+            self._report(("endpoint",), show(items), "an array of endpoints, each under [[endpoint]] with two brackets")
+            return []
+        return [self._part(Endpoint, item, "endpoint", index) for index, item in enumerate(items)]
+
     def _traces(self, links: Mapping[str, Link | None]) -> dict[str, Trace]:
         """Those that links name, read."""
         found: dict[str, Trace] = {}
@@ -193,6 +201,8 @@ class Reader:
             measure=self._part(Measure, data.get("measure", {}), "measure"),
             topology=self._optional(Topology, data, "topology"),
             traffic=self._traffic(data),
+            endpoints=self._endpoints(data),
+            limits=self._optional(Limits, data, "limits"),
         )
         checks.whole(data, self._report)
         checks.names(parts, self._report)
@@ -204,6 +214,7 @@ class Reader:
         checks.shapers(parts, self._report)
         checks.metered(parts, self._report)
         checks.proxies(parts, self._report)
+        checks.endpoints(parts, self._report)
         checks.times(parts, self._report)
         found = self._traces(parts.links)
         testbed = self._optional(Testbed, data, "testbed")
@@ -232,6 +243,8 @@ class Reader:
             testbed=testbed,
             links_by=head.links,
             plugins=plugins,
+            endpoints=tuple(endpoint for endpoint in parts.endpoints if endpoint),
+            limits=parts.limits,
         )
         checks.thresholds(document, self._report)
         return _with_buffers(document)

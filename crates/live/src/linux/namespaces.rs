@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use application::{Amount, CLIENT, SERVER, Stream};
@@ -58,7 +58,9 @@ impl Endpoint for Namespaces<'_> {
 
     fn listen(&self, kind: usize, options: &Options) -> io::Result<Option<OwnedFd>> {
         let pair = &self.pairs[kind];
-        socket::listen(pair.server, pair.hosts.server, options).map(Some)
+        // At every address: a subflow may come to another one that the server has announced.
+        let at = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), pair.hosts.server.port());
+        socket::listen(pair.server, at, options).map(Some)
     }
 
     /// Real-time priority like the emulator's, but lower: a program that waits for the processor leaves windows unused

@@ -81,12 +81,18 @@ impl<'p> StackHosts<'p> {
         let configs = description
             .connections
             .iter()
-            .map(|connection| convert::transport(connection, plugins))
+            .map(|connection| {
+                let mut configs = convert::transport(connection, plugins)?;
+                if let Some(told) = &connection.kernel_paths {
+                    told.configure(&mut configs, |number| plan.server_at(number));
+                }
+                Ok::<_, scenario::Invalid>(configs)
+            })
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| StackError::Invalid(error.to_string()))?;
         let address = |address| Address { id: 0, address, device: 0, backup: false };
         let clients = plan.client_addresses().map(address).collect();
-        let servers = vec![address(plan.server_address.into())];
+        let servers = (0..plan.server_addresses()).map(|number| address(plan.server_at(number))).collect();
         let mut kernel = None;
         let mut devices = [Vec::new(), Vec::new()];
         for (side, descriptor) in hosts.into_iter().enumerate() {
@@ -426,7 +432,7 @@ impl<'p> StackHosts<'p> {
             .iter()
             .enumerate()
             .map(|(at, &path)| LocalAddress {
-                id: at as u8,
+                id: self.description.connections[kind].local_id(at),
                 address: self.plan.client(self.opened, path, at),
                 backup: self.description.connections[kind].is_backup(self.description, at),
             })

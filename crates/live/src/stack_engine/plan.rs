@@ -80,6 +80,17 @@ impl Plan {
         self.networks.iter().position(|network| network.to_bits() & !0xff == address.to_bits() & !0xff)
     }
 
+    /// How many addresses the servers have.
+    pub fn server_addresses(&self) -> usize {
+        let told = self.description.connections.iter().filter_map(|each| each.kernel_paths.as_ref());
+        told.map(|told| told.server_places.len()).max().unwrap_or(1)
+    }
+
+    /// The servers' address of this number, starting with the one that clients connect to.
+    pub fn server_at(&self, number: usize) -> IpAddr {
+        IpAddr::V4(Ipv4Addr::from_bits(self.server_address.to_bits() + number as u32))
+    }
+
     /// The address and port to which connections of `kind` connect.
     pub fn server(&self, kind: usize) -> SocketAddr {
         SocketAddr::new(IpAddr::V4(self.server_address), SERVER_PORT + kind as u16)

@@ -55,6 +55,7 @@ fn told(py: Python<'_>, event: PathEvent) -> PyResult<Bound<'_, PyAny>> {
             base.call_method1("SubflowClosed", (local_id, remote_id, transient))
         }
         PathEvent::AddressAdded { remote_id } => base.call_method1("AddressAdded", (remote_id,)),
+        PathEvent::AddressEchoed { local_id } => base.call_method1("AddressEchoed", (local_id,)),
         PathEvent::AddressRemoved { remote_id } => base.call_method1("AddressRemoved", (remote_id,)),
         PathEvent::LocalAddressRemoved { local_id } => base.call_method1("LocalAddressRemoved", (local_id,)),
         PathEvent::LocalAddressAdded { local_id } => base.call_method1("LocalAddressAdded", (local_id,)),

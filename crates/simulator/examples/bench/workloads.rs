@@ -235,5 +235,6 @@ fn connection(name: &str, count: u32, paths: &[usize], protocol: Protocol) -> Co
         ecn: false,
         checksum: false,
         tcp: TcpOptions::default(),
+        kernel_paths: None,
     }
 }

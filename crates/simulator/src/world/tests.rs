@@ -49,6 +49,7 @@ fn description(content: Content, protocol: Protocol) -> Description {
             ecn: false,
             checksum: false,
             tcp: TcpOptions::default(),
+            kernel_paths: None,
         }],
         events: Vec::new(),
     }

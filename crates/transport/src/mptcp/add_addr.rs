@@ -53,11 +53,23 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Sends what is due: "the sender … SHOULD retransmit the ADD_ADDR" until its echo is seen (RFC 8684 §3.4.1), with
-    /// the intervals of a SYN.
+    /// the intervals of a SYN, or those of the kernel whose path manager it is.
     pub(super) fn announcement_timer(&mut self, now_ns: u64) {
         let Some(r) = self.signalling_subflow(None) else { return };
-        let (rto_ns, most) = (self.subflows[r].rtt.base_rto_ns(), self.config.tcp.syn_retries);
-        for option in self.addresses.take_due(now_ns, rto_ns, most) {
+        let due = match &self.config.kernel_paths {
+            Some(kernel) => {
+                let rto_ns = self.subflows.iter().map(|subflow| subflow.rtt.base_rto_ns()).max().unwrap_or(u64::MAX);
+                let longest_ns = kernel.announce_again_ns;
+                let by_rto = kernel.announce_by_rto;
+                let wait_ns = |sent: u32| if by_rto { longest_ns.min(rto_ns << sent.min(8)) } else { longest_ns };
+                self.addresses.take_due(now_ns, wait_ns, kernel.announce_repeats)
+            }
+            None => {
+                let rto_ns = self.subflows[r].rtt.base_rto_ns();
+                self.addresses.take_due(now_ns, |sent| rto_ns << sent.min(8), self.config.tcp.syn_retries)
+            }
+        };
+        for option in due {
             self.signal(r, MptcpOption::AddAddr(option));
         }
         self.arm_control(self.addresses.next_due_ns());
@@ -69,6 +81,7 @@ impl<P: Stream> Connection<P> {
         };
         if add.echo {
             self.addresses.echoed(add);
+            self.manage_paths(now_ns, PathEvent::AddressEchoed { local_id: add.id });
             return;
         }
         // "If the HMAC … does not match, the option MUST be silently ignored" (RFC 8684 §3.4.1).

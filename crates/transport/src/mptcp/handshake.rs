@@ -79,8 +79,15 @@ impl<P: Stream> Connection<P> {
         let offered = capable(syn).is_some_and(|m| m.version >= 1 && m.sender_key.is_none());
         if offered {
             // The address of the connection has id 0, whatever it is called elsewhere (RFC 8684 §3.2).
-            let mut local = vec![LocalAddress { id: 0, address: tuple.local.ip(), backup: false }];
-            local.extend(addresses.iter().filter(|a| a.id != 0 && a.address != tuple.local.ip()));
+            let own = &c.config.addresses;
+            let backup = own.iter().any(|a| a.address == tuple.local.ip() && a.backup);
+            let mut local = vec![LocalAddress { id: 0, address: tuple.local.ip(), backup }];
+            if own.is_empty() {
+                local.extend(addresses.iter().filter(|a| a.id != 0 && a.address != tuple.local.ip()));
+            } else {
+                // The same address with another port is announced under an id of its own.
+                local.extend(own);
+            }
             c.addresses = Addresses::new(local, tuple.local.port());
             c.learn_flags(capable(syn).map_or(0, |m| m.flags), tuple);
         } else {

@@ -10,6 +10,7 @@ use super::handshake::negotiate;
 use super::options::join_option;
 use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
+use crate::config::KernelPaths;
 use crate::names::{SubflowId, Tuple};
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
@@ -26,7 +27,9 @@ impl<P: Stream> Connection<P> {
     /// unknown, or there are as many subflows as may be.
     pub(super) fn join(&mut self, now_ns: u64, local_id: u8, remote_id: u8, backup: bool) {
         let Some(local) = self.addresses.local(local_id) else { return };
-        if self.mode != Mode::Mptcp || !self.fully_established || self.is_ending() || !self.room_for_subflow() {
+        // The kernel's path manager counts for itself.
+        let has_room = if self.config.kernel_paths.is_some() { self.has_free_id() } else { self.room_for_subflow() };
+        if self.mode != Mode::Mptcp || !self.fully_established || self.is_ending() || !has_room {
             return;
         }
         let Some(remote) = self.addresses.remote(remote_id) else { return };
@@ -58,6 +61,10 @@ impl<P: Stream> Connection<P> {
     /// Whether one more subflow may be open. One in TIME-WAIT only waits for stray segments. One that the peer has begun to open,
     /// `r` among them, does not count: anybody who has seen the token can begin one.
     fn has_room_beside(&self, r: Option<usize>) -> bool {
+        if let Some(kernel) = &self.config.kernel_paths {
+            let counts = |other: &usize| Some(*other) != r && self.is_open(*other) && !self.is_half_open(*other);
+            return (1..self.subflows.len()).filter(counts).count() < usize::from(kernel.extra_subflows);
+        }
         let half_open = (0..self.subflows.len()).filter(|&other| self.is_half_open(other) || Some(other) == r).count();
         self.live_subflows() - half_open < usize::from(self.config.max_subflows)
     }
@@ -151,10 +158,19 @@ impl<P: Stream> Connection<P> {
         if !self.fully_established {
             return Err((ResetReason::MptcpError, true));
         }
+        let listens = |kernel: &KernelPaths| {
+            let own = !self.initiator && tuple.local.port() == self.addresses.port();
+            own || kernel.ports.contains(&tuple.local.port())
+        };
+        if self.config.kernel_paths.as_ref().is_some_and(|kernel| !listens(kernel)) {
+            return Err((ResetReason::Unspecified, false));
+        }
         if !self.config.join_first_address && tuple.local == self.subflows[0].tuple().local {
             return Err((ResetReason::Prohibited, false)); // we set the flag C (RFC 8684 §3.1)
         }
-        if !self.room_for_subflow() {
+        // The kernel asks for its limit when the join is complete.
+        let has_room = if self.config.kernel_paths.is_some() { self.has_free_id() } else { self.room_for_subflow() };
+        if !has_room {
             // Another one may end; the ids of those that have lived do not come back.
             return Err((ResetReason::Resources, self.has_free_id()));
         }

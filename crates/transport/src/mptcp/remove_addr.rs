@@ -34,12 +34,22 @@ impl<P: Stream> Connection<P> {
         if self.mode != Mode::Mptcp {
             return;
         }
-        if let Some(r) = self.signalling_subflow(Some(local_id)) {
+        let other = self.signalling_subflow(Some(local_id));
+        // The kernel says it on the very subflow that goes, if it has no other.
+        let same = if self.config.kernel_paths.is_some() { self.signalling_subflow(None) } else { None };
+        if let Some(r) = other.or(same) {
             self.signal(r, MptcpOption::RemoveAddr(vec![local_id]));
         }
         for r in 0..self.subflows.len() {
             if self.subflows[r].local_id == local_id && self.is_open(r) {
-                self.reset_subflow(now_ns, r, ResetReason::Prohibited, false);
+                if other.is_none() && Some(r) == same {
+                    let at_ns = now_ns + 1;
+                    self.contexts[r].signalling.get_or_insert_default().removal_ns = at_ns;
+                    self.removals = true;
+                    self.arm_control(at_ns);
+                } else {
+                    self.reset_subflow(now_ns, r, ResetReason::Prohibited, false);
+                }
             }
         }
     }

@@ -147,7 +147,7 @@ impl PathPolicy for Fullmesh {
                 self.join(None, context, actions);
             }
             PathEvent::AddressAdded { remote_id } if self.begun => self.join(Some(remote_id), context, actions),
-            PathEvent::AddressAdded { .. } => {}
+            PathEvent::AddressAdded { .. } | PathEvent::AddressEchoed { .. } => {}
             PathEvent::AddressRemoved { remote_id } => self.pairs.retain(|p| p.ids.1 != remote_id),
             PathEvent::SubflowEstablished { local_id, remote_id } => {
                 self.pair((local_id, remote_id)).established_ns = context.now_ns.max(1);

@@ -6,6 +6,7 @@ mod backup;
 mod binder;
 pub mod conformance;
 mod fullmesh;
+pub mod linux;
 mod ndiffports;
 mod passive;
 
@@ -17,6 +18,7 @@ built_in! {
     ndiffports::Ndiffports,
     binder::Binder,
     backup::Backup,
+    linux::Linux: Box<Linux>,
 }
 
 use std::net::{IpAddr, SocketAddr};
@@ -70,6 +72,11 @@ pub enum PathEvent {
         /// Its id.
         remote_id: u8,
     },
+    /// The peer has echoed an announcement of ours.
+    AddressEchoed {
+        /// Id of the address.
+        local_id: u8,
+    },
     /// The peer withdrew an address.
     AddressRemoved {
         /// Its id.
@@ -94,7 +101,7 @@ pub enum PathEvent {
 pub struct PathContext<'a> {
     /// Now.
     pub now_ns: u64,
-    /// Whether this host opened the connection; only that side joins (as Linux does).
+    /// Whether this host opened the connection; the others' ports take no subflows, so only that side joins.
     pub initiator: bool,
     /// The addresses of this host that may be used, the connection's own first.
     pub local: &'a [LocalAddress],

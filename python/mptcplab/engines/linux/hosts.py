@@ -169,7 +169,11 @@ def _furnish(
                 kernel.configure_for_programs(host, congestion, connection["receive_buffer_bytes"])
         tuns = [_tun(client, interface, stack) for interface in pair.client_interfaces()]
         tuns.append(_tun(server, pair.server_interface(), stack))
-        if pair.mptcp:
+        if pair.told is not None:
+            endpoints = pair.endpoints(description["links"], description["paths"])
+            kernel.tell(client, endpoints, pair.told["client"])
+            kernel.tell(server, pair.server_endpoints, pair.told["server"])
+        elif pair.mptcp:
             # A first path that comes back is one more: the kernel does not count the one that opened the connection.
             returns = pair.manages_addresses and any("address" in each["set"] for each in description["events"])
             subflows = min(len(pair.joining) + returns, kernel.SUBFLOW_LIMIT)

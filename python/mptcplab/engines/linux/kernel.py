@@ -20,8 +20,7 @@ SUBFLOW_LIMIT: Final = 8
 
 _OF_FIRST: Final = 100
 """The number of an endpoint for the first address, beyond those of all others."""
-_FLAG_SUBFLOW: Final = 1 << 1
-_FLAG_BACKUP: Final = 1 << 2
+_FLAGS: Final = {"signal": 1 << 0, "subflow": 1 << 1, "backup": 1 << 2, "fullmesh": 1 << 3, "laminar": 1 << 5}
 
 
 def controls() -> tuple[str, ...]:
@@ -118,21 +117,30 @@ def _allowed(congestion: str) -> Iterator[None]:
         _ALLOWED.write_text(before, encoding="ascii")
 
 
-def set_path_manager(host: Namespace, endpoints: Sequence[Endpoint], *, subflows: int) -> None:
-    """Let connections of the host have `subflows` beyond the first, and join from each of `endpoints` but number 0."""
-    host.run(_path_manager, endpoints, subflows)
+def set_path_manager(
+    host: Namespace, endpoints: Sequence[Endpoint], *, subflows: int, accepted_addresses: int = 0
+) -> None:
+    """Let connections of the host have `subflows` beyond the first, and know each of `endpoints` but number 0."""
+    host.run(_path_manager, endpoints, subflows, accepted_addresses)
 
 
-def _path_manager(endpoints: Sequence[Endpoint], subflows: int) -> None:
+def _path_manager(endpoints: Sequence[Endpoint], subflows: int, accepted_addresses: int) -> None:
     with PathManager() as manager:
-        manager.limit(subflows=subflows, accepted_addresses=0)
+        manager.limit(subflows=subflows, accepted_addresses=accepted_addresses)
         for each in endpoints:
             if each.number > 0:
-                manager.add_endpoint(each.number, each.address, _flags(backup=each.backup))
+                manager.add_endpoint(each.number, each.address, _flags(each, backup=each.backup), each.port)
 
 
-def _flags(*, backup: bool) -> int:
-    return _FLAG_SUBFLOW | (_FLAG_BACKUP if backup else 0)
+def tell(host: Namespace, endpoints: Sequence[Endpoint], told: Mapping[str, Any]) -> None:
+    """Set up a host's path manager as the scenario says."""
+    host.set_controls({"net/mptcp/allow_join_initial_addr_port": int(told["allow_join_initial_addr_port"])})
+    set_path_manager(host, endpoints, subflows=told["subflows"], accepted_addresses=told["add_addr_accepted"])
+
+
+def _flags(endpoint: Endpoint, *, backup: bool) -> int:
+    own = sum(_FLAGS[flag] for flag in endpoint.flags if flag != "backup")
+    return own | (_FLAGS["backup"] if backup else 0)
 
 
 def withdraw(host: Namespace, endpoint: Endpoint) -> None:
@@ -153,7 +161,8 @@ def restore(host: Namespace, endpoint: Endpoint, *, backup: bool) -> None:
 
     def work() -> None:
         with PathManager() as manager:
-            manager.add_endpoint(endpoint.number or _OF_FIRST, endpoint.address, _flags(backup=backup))
+            flags = _flags(endpoint, backup=backup)
+            manager.add_endpoint(endpoint.number or _OF_FIRST, endpoint.address, flags, endpoint.port)
 
     host.run(work)
 
@@ -166,8 +175,8 @@ def set_backup(host: Namespace, endpoint: Endpoint, *, backup: bool) -> None:
             if endpoint.number == 0:
                 # Flags are those of an endpoint, and for the first address there is none.
                 with contextlib.suppress(FileExistsError):
-                    manager.add_endpoint(_OF_FIRST, endpoint.address, _flags(backup=False))
-            manager.set_flags(endpoint.number or _OF_FIRST, endpoint.address, _flags(backup=backup))
+                    manager.add_endpoint(_OF_FIRST, endpoint.address, _flags(endpoint, backup=False))
+            manager.set_flags(endpoint.number or _OF_FIRST, endpoint.address, _flags(endpoint, backup=backup))
 
     host.run(work)
 

@@ -30,6 +30,9 @@ class Endpoint:
     link: int
     """The link that its path begins with."""
     backup: bool
+    flags: tuple[str, ...] = ("subflow",)
+    """What else it is for, in the words of `ip mptcp endpoint`."""
+    port: int | None = None
 
 
 @dataclass(frozen=True)
@@ -51,9 +54,21 @@ class Pair:
         return bool(self.connection["protocol"] == "mptcp")
 
     @cached_property
+    def servers(self) -> tuple[IPv4Address, ...]:
+        """The server's addresses."""
+        count = 1 if self.told is None else len(self.told["server_places"])
+        return tuple(IPv4Address(f"10.{self.kind}.255.{number + 1}") for number in range(count))
+
+    @property
     def server(self) -> IPv4Address:
-        """The server's address."""
-        return IPv4Address(f"10.{self.kind}.255.1")
+        """The one that is called."""
+        return self.servers[0]
+
+    @property
+    def told(self) -> Mapping[str, Any] | None:
+        """What the scenario tells the kernel's path manager at both ends, if that is the connection's."""
+        told: Mapping[str, Any] | None = self.connection.get("kernel_paths")
+        return told
 
     @cached_property
     def addresses(self) -> tuple[tuple[IPv4Address, ...], ...]:
@@ -68,7 +83,7 @@ class Pair:
     @property
     def joining(self) -> tuple[IPv4Address, ...]:
         """The addresses from which further subflows come."""
-        if not self.mptcp or self.connection["path_manager"]["name"] == "default":
+        if not self.mptcp or self.connection["path_manager"]["name"] in ("default", "linux"):
             return ()
         first, *others = self.addresses
         if self.connection["path_manager"]["name"] == "ndiffports":
@@ -78,6 +93,11 @@ class Pair:
     def endpoints(self, links: Sequence[Mapping[str, Any]], paths: Sequence[Mapping[str, Any]]) -> list[Endpoint]:
         """All of the client's addresses that the kernel's path manager deals with, the first of all with number 0."""
         own = [paths[path]["links"][0] for path in self.connection["paths"]]
+        if self.told is not None:
+            return [
+                _endpoint(each, self.addresses[each["address"]][0], own[each["address"]])
+                for each in self.told["client"]["endpoints"]
+            ]
         always = self.connection["path_manager"]["name"] == "backup"
         found = [Endpoint(0, self.addresses[0][0], own[0], backup=False)] if self.manages_addresses else []
         for number, address in enumerate(self.joining, start=1):
@@ -88,9 +108,15 @@ class Pair:
         return found
 
     @property
+    def server_endpoints(self) -> list[Endpoint]:
+        """Those of the server, as the scenario has them."""
+        told = [] if self.told is None else self.told["server"]["endpoints"]
+        return [_endpoint(each, self.servers[each["address"]], -1) for each in told]
+
+    @property
     def manages_addresses(self) -> bool:
         """Whether subflows come and go with the addresses."""
-        return self.mptcp and self.connection["path_manager"]["name"] in ("fullmesh", "backup")
+        return self.mptcp and self.connection["path_manager"]["name"] in ("fullmesh", "backup", "linux")
 
     @property
     def mtu(self) -> int:
@@ -103,17 +129,22 @@ class Pair:
             Interface(
                 f"path{path}",
                 addresses,
-                [Route(f"{self.server}/32", path + 1)],
+                [Route(f"{server}/32", self.metric(number, path)) for number, server in enumerate(self.servers)],
                 self.mtu,
                 alone=len(self.addresses) == 1,
             )
             for path, addresses in enumerate(self.addresses)
         ]
 
+    def metric(self, number: int, path: int) -> int:
+        """Of the route over a path to a server's address: a client that is free to choose takes the least."""
+        own = 0 if self.told is None else self.told["server_places"][number]
+        return path + 1 if own == 0 else 1 if path == own else path + 2
+
     def server_interface(self) -> Interface:
         """The one."""
         routes = [Route(f"10.{self.kind}.0.0/16"), Route(OUTSIDE)]
-        return Interface("net0", [self.server], routes, self.mtu, alone=True)
+        return Interface("net0", self.servers, routes, self.mtu, alone=True)
 
     def ports(self, tuns: list[int], first_port: int) -> list[dict[str, Any]]:
         """The emulator's ports for `tuns` (the client's, then the server's), numbered from `first_port` on."""
@@ -122,8 +153,9 @@ class Pair:
         back = []
         for number, addresses in enumerate(self.addresses):
             path = self.connection["paths"][number]
-            there = {"destination": str(self.server), "path": path, "down": False, "port": server_port}
-            ports.append({"tun": tuns[number], "routes": [there]})
+            there = {"path": path, "down": False, "port": server_port}
+            routes = [{"destination": str(server), **there} for server in self.servers]
+            ports.append({"tun": tuns[number], "routes": routes})
             back += [
                 {"destination": str(address), "path": path, "down": True, "port": first_port + number}
                 for address in addresses
@@ -145,3 +177,8 @@ class Pair:
                 for address in addresses
             ],
         }
+
+
+def _endpoint(told: Mapping[str, Any], address: IPv4Address, link: int) -> Endpoint:
+    flags = tuple(told["flags"])
+    return Endpoint(told["id"], address, link, "backup" in flags, flags, told["port"])

@@ -158,9 +158,9 @@ class PathManager(_Socket):
         """Of each connection: subflows beyond the first, and addresses of the peer's that are taken."""
         self._command(5, _number(2, accepted_addresses) + _number(3, subflows))
 
-    def add_endpoint(self, number: int, address: Address, flags: int) -> None:
-        """An address of the host's for further subflows."""
-        self._command(1, _endpoint(number, address, flags))
+    def add_endpoint(self, number: int, address: Address, flags: int, port: int | None = None) -> None:
+        """An address of the host's for further subflows; one that is announced may have a port."""
+        self._command(1, _endpoint(number, address, flags, port))
 
     def delete_endpoint(self, number: int, address: Address) -> None:
         """The address is gone: the peer is told (REMOVE_ADDR), and subflows from it are closed. Number 0 is the address
@@ -175,9 +175,10 @@ class PathManager(_Socket):
         self.ask(self._kind, struct.pack("=BBH", command, 1, 0) + body)
 
 
-def _endpoint(number: int, address: Address, flags: int | None) -> bytes:
+def _endpoint(number: int, address: Address, flags: int | None, port: int | None = None) -> bytes:
     inner = attribute(1, struct.pack("=H", _family(address.version))) + attribute(2, bytes([number]))
     inner += attribute(4 if address.version == 6 else 3, address.packed)
+    inner += b"" if port is None else attribute(5, struct.pack("=H", port))
     return attribute(1 | _NESTED, inner + (b"" if flags is None else _number(6, flags)))
 
 

@@ -111,12 +111,14 @@ def _furnish(
     for number, path in enumerate(layout.used):
         addresses = [] if clients in ours else layout.kernel_addresses(path)
         path_tuns.append(_tun(clients, f"path{number}", [], mtu(clients), stack, addresses))
-        clients.run(_route_by_source, f"path{number}", str(layout.network(path)), _FIRST_TABLE + number)
+        source = str(layout.network(path))
+        clients.run(_route_by_source, f"path{number}", source, layout.servers, _FIRST_TABLE + number)
     back = [Route(str(CLIENTS)), Route(OUTSIDE)]
     server_tun = _tun(servers, "net0", back, mtu(servers), stack, [] if servers in ours else [SERVER])
     ends = []
-    for host, route in ((clients, str(CLIENTS)), (servers, f"{SERVER}/32")):
-        ends.append(_tun(host, "stack", [Route(route)], mtu(host), stack) if host in ours else host.descriptor)
+    inward = ([Route(str(CLIENTS))], [Route(f"{server}/32") for server in layout.servers])
+    for host, routes in zip((clients, servers), inward, strict=True):
+        ends.append(_tun(host, "stack", routes, mtu(host), stack) if host in ours else host.descriptor)
     if peer is not None and peer.host == clients.name:
         peer.join(clients, description, layout)
     plan = layout.plan(path_tuns, server_tun, *ends)
@@ -140,14 +142,15 @@ def _tun(
     return descriptor
 
 
-def _route_by_source(interface: str, network: str, table: int) -> None:
+def _route_by_source(interface: str, network: str, servers: Sequence[IPv4Address], table: int) -> None:
     """Packets from `network` to the server leave by `interface`."""
     from pyroute2 import IPRoute  # loads slowly
 
     address, _, length = network.partition("/")
     with IPRoute() as netlink:
         (index,) = netlink.link_lookup(ifname=interface)
-        netlink.route("add", dst=f"{SERVER}/32", oif=index, table=table)
+        for server in servers:
+            netlink.route("add", dst=f"{server}/32", oif=index, table=table)
         netlink.rule("add", src=address, src_len=int(length), table=table)
 
 

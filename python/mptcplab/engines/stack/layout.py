@@ -52,6 +52,13 @@ class Layout:
                 largest += max(0, int(box["growth_bytes"]))
         return min(largest, _LARGEST_MTU)
 
+    @property
+    def servers(self) -> list[IPv4Address]:
+        """The servers' addresses."""
+        told = (each["kernel_paths"] for each in self.description["connections"] if "kernel_paths" in each)
+        count = max((len(each["server_places"]) for each in told), default=1)
+        return [SERVER + number for number in range(count)]
+
     def network(self, path: int) -> IPv4Network:
         """The addresses of clients on a path."""
         return IPv4Network((int(CLIENTS.network_address) + (path << 8), 24))
@@ -72,7 +79,10 @@ class Layout:
         ports = [
             {
                 "tun": tun,
-                "routes": [{"destination": str(SERVER), "path": path, "down": False, "port": server_port}],
+                "routes": [
+                    {"destination": str(server), "path": path, "down": False, "port": server_port}
+                    for server in self.servers
+                ],
             }
             for tun, path in zip(path_tuns, self.used, strict=True)
         ]

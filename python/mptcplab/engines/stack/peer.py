@@ -67,6 +67,9 @@ class Peer:
             if isinstance(each.application, DIALOGUES):
                 expected = "bulk, file, requests, rate or flows; or the engine sim, stack or linux"
                 yield ("connection", name, "application"), show(each.application.kind), expected
+            if each.protocol == "mptcp" and each.path_manager.name == "linux":
+                expected = "fullmesh, backup or default; or the engine sim, stack or linux"
+                yield ("connection", name, "path_manager"), show("linux"), expected
         if self.end == "client":
             if len(connections) > 1:
                 yield (

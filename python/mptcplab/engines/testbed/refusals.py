@@ -111,9 +111,12 @@ _SMALLEST_BURST = 1514
 
 
 def _connection(name: str, connection: Connection) -> Iterator[Found]:
-    if connection.protocol == "mptcp" and connection.path_manager.name == "ndiffports":
-        expected = '"fullmesh", "backup" or "default": the interfaces keep their addresses'
-        yield ("connection", name, "path_manager"), show("ndiffports"), expected
+    manager = connection.path_manager.name
+    if connection.protocol == "mptcp" and manager in ("ndiffports", "linux"):
+        expected = (
+            '"fullmesh", "backup" or "default": the interfaces keep their addresses, and the agents their endpoints'
+        )
+        yield ("connection", name, "path_manager"), show(manager), expected
     if connection.mss != Connection.model_fields["mss"].default:
         expected = "the default: the interfaces keep their MTU"
         yield ("connection", name, "mss"), f"{connection.mss} B", expected

@@ -105,6 +105,7 @@ pub fn tcp(name: &str, path: usize, application: Application) -> Connection {
         ecn: false,
         checksum: false,
         tcp: TcpOptions::default(),
+        kernel_paths: None,
     }
 }
 

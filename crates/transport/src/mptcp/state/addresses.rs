@@ -173,14 +173,14 @@ impl Addresses {
         }
     }
 
-    /// The announcements to send now. Each is due again after `rto_ns`, twice that and so on, `most` times.
-    pub fn take_due(&mut self, now_ns: u64, rto_ns: u64, most: u32) -> Vec<AddAddr> {
+    /// The announcements to send now. Each is due again, `most` times, after `wait_ns` of how often it was sent before.
+    pub fn take_due(&mut self, now_ns: u64, wait_ns: impl Fn(u32) -> u64, most: u32) -> Vec<AddAddr> {
         let mut due = Vec::new();
         for announcement in self.0.get_or_insert_default().announced.iter_mut().filter(|a| a.next_ns <= now_ns) {
             due.push(announcement.option);
-            let wait_ns = rto_ns << announcement.sent.min(8);
+            let due_ns = now_ns + wait_ns(announcement.sent);
             announcement.sent += 1;
-            announcement.next_ns = if announcement.sent > most { NEVER } else { now_ns + wait_ns };
+            announcement.next_ns = if announcement.sent > most { NEVER } else { due_ns };
         }
         due
     }
@@ -211,12 +211,12 @@ mod tests {
         a.announce(100, option);
         let mut sent_ns = Vec::new();
         for now_ns in 100..2_000 {
-            sent_ns.extend(a.take_due(now_ns, 100, 2).iter().map(|_| now_ns));
+            sent_ns.extend(a.take_due(now_ns, |sent| 100 << sent, 2).iter().map(|_| now_ns));
         }
         // Twice more, after one and two timeouts.
         assert_eq!((sent_ns, a.next_due_ns()), (vec![100, 200, 400], NEVER));
         a.announce(2_000, option);
-        assert_eq!(a.take_due(2_000, 100, 2).len(), 1);
+        assert_eq!(a.take_due(2_000, |_| 100, 2).len(), 1);
         a.echoed(&AddAddr { port: Some(80), ..option });
         assert_eq!(a.next_due_ns(), 2_100, "another port is another address");
         a.echoed(&AddAddr { echo: true, hmac: None, ..option });
