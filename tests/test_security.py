@@ -22,6 +22,6 @@ def test_each_promise_has_a_test() -> None:
     assert len(rows()) >= 12
     for row in rows():
         source = (ROOT / row["file"]).read_text(encoding="utf-8")
-        assert re.search(rf"^(def|fn) {row['test']}\(", source, re.MULTILINE), row["test"]
+        assert re.search(rf"^ *(def|fn) {row['test']}\(", source, re.MULTILINE), row["test"]
         assert re.search(r"\d", row["figure"])
         datetime.date.fromisoformat(row["day"])

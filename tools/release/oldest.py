@@ -15,12 +15,9 @@ from typing import Final
 from tools.release.install import RESOLUTIONS, ROOT, TEST_PACKAGES, uv
 
 TESTS: Final = (
-    *("tests/test_facade.py", "tests/designs", "tests/report/test_plots.py", "tests/report/test_report.py"),
-    *("tests/result/test_frames.py", "tests/result/test_store.py", "tests/scenario/test_reading.py"),
-    *("tests/models/test_hand_checked.py", "tests/comparison/test_statistics.py"),
+    *("tests/designs", "tests/report/test_plots.py", "tests/report/test_report.py", "tests/result/test_frames.py"),
+    *("tests/scenario/test_reading.py", "tests/models/test_hand_checked.py", "tests/comparison/test_statistics.py"),
 )
-_OPTIONAL: Final = "pandas>=2.2"
-"""What examples of the documentation use and the package does not need."""
 
 
 def main(tests: Sequence[str] = TESTS) -> int:
@@ -35,7 +32,7 @@ def main(tests: Sequence[str] = TESTS) -> int:
         for command in (
             [uv(), "venv", "--quiet", "--python", sys.executable, str(place / "venv")],
             [uv(), "pip", "compile", *resolve, str(ROOT / "pyproject.toml"), "--output-file", packages],
-            [uv(), "pip", "install", "--quiet", "--requirement", packages, *TEST_PACKAGES, _OPTIONAL],
+            [uv(), "pip", "install", "--quiet", "--requirement", packages, *TEST_PACKAGES],
             [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
         ):
             done = subprocess.run(command, cwd=ROOT, env=environment, check=False)
