@@ -42,7 +42,7 @@ class Claim:
     def told_cause(self) -> str:
         """The cause, unless there is nothing to explain."""
         if self.verdict == "not known precisely" and causes.kind_of(self.cause) != "chance":
-            return "What is published lies within our interval, which is too wide to tell."
+            return ""  # the verdict says it
         return "" if self.verdict == "holds" else causes.text_of(self.cause)
 
     @property
