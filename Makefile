@@ -8,7 +8,7 @@ OUT    := out/wifi-lte
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
 .PHONY: help audit audit-crates audit-packages setup missing-core run test build-tests test-rust test-python test-virtual test-live test-oldest lint lint-rust lint-types lint-python coverage format \
-  bench bench-compare soak soak-extreme soak-linux-virtual soak-schedulers soak-attack soak-lab soak-kill soak-live soak-sweep soak-papers \
+  bench bench-compare soak soak-extreme soak-linux-virtual soak-schedulers soak-attack soak-lab soak-kill soak-live soak-sessions soak-sweep soak-papers \
   pictures notebooks interop fuzz sanitize lock profile wheel wheel-arm64 sdist check-install docs release clean
 
 help:  ## This list
@@ -159,6 +159,12 @@ interop: setup  ## Our transport against the kernel's, every case, INTEROP_BYTES
 SWEEP_KILLS ?= 10
 soak-sweep: setup  ## Kill a sweep SWEEP_KILLS (10) times at random moments, resume it, and compare with one left alone
 	MPTCPLAB_SWEEP_KILLS=$(SWEEP_KILLS) $(BIN)/python -m pytest tests/sweeps -k killed_again
+
+SESSIONS ?= 300
+soak-sessions: setup  ## SESSIONS (300) of agents, probe servers and the laboratory that are asked anything; guests killed, Dask's workers that die; root
+	MPTCPLAB_SESSIONS=$(SESSIONS) MPTCPLAB_KILLS=20 MPTCPLAB_DEATHS=20 SOAK_SEED=$(SOAK_SEED) $(BIN)/python -m pytest -q -s \
+	  tests/testbed/test_any_session.py tests/probe/test_any_client.py tests/lab/test_any_visitor.py tests/live/test_killed_guests.py \
+	  tests/sweeps/test_cluster.py
 
 KILLS ?= 100
 soak-kill: setup  ## Kill each command that writes KILLS (100) times, at random moments and, with strace, at the system calls that change files: the old state or the new, never a mixture
