@@ -59,9 +59,9 @@ def request(text: str = SMALL, **more: Any) -> dict[str, Any]:
 
 
 def first_line(process: subprocess.Popen[str]) -> str:
-    """The first line that a process prints, within a minute."""
+    """The first line that a process prints, within five minutes: the machine may be busy."""
     assert process.stdout is not None
-    if not select.select([process.stdout], [], [], 60.0)[0]:
+    if not select.select([process.stdout], [], [], 300.0)[0]:
         process.kill()
         raise TimeoutError("nothing is printed")
     return process.stdout.readline().strip()
