@@ -79,7 +79,7 @@ def test_a_run_that_is_killed_leaves_no_guest(tmp_path: Path) -> None:
             else:
                 while not inside(temporary) and process.poll() is None:
                     time.sleep(0.01)
-                time.sleep(dice.uniform(0, 0.3) * lasts_s)
+                time.sleep(dice.uniform(0, 0.1) * lasts_s)
             sign = dice.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
             found["killed with a guest"] += bool(inside(temporary))
             process.send_signal(sign)
