@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mptcplab import cli, machine
 from mptcplab.engines import catalogue
-from mptcplab.reproduce import Context, Order, load_paper
+from mptcplab.reproduce import Context, Exact, Order, load_paper
 from mptcplab.sweeps.journal import Journal
 
 from tests.papers.conftest import repeat
@@ -144,3 +144,10 @@ def test_a_change_is_the_cause_if_the_claim_is_better_with_it(
         return Order(value, 1.0)
 
     assert variants._told(values, reached, reached(now)).endswith(ending)
+
+
+def test_a_count_that_is_off_by_one_where_nothing_is_sent_is_no_cause() -> None:
+    variants = import_module("mptcplab_papers.dong_2018.variants")
+    told = variants._told({"as set": 10.0, "long queues": 0.0}, lambda value: Exact(1, value), Exact(1, 10))
+    assert told.startswith("unknown: ")
+    assert told.endswith("None of these is the cause, which is not known.")
