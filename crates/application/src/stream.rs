@@ -58,33 +58,36 @@ impl News {
 }
 
 /// The state of one connection's data.
+// What reading touches stands first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Stream {
-    /// When the connection was opened.
-    pub start_ns: u64,
     amount: Amount,
+    /// Bytes that the other end has read in order.
+    pub bytes_read: u64,
+    /// Number of bytes read at which something happens: the size of a file, or the end of the next answer.
+    mark: u64,
+    /// Time of the last read.
+    pub last_read_ns: u64,
+    /// Longest time between two reads.
+    pub longest_silence_ns: u64,
     /// The end that writes, [`CLIENT`] or [`SERVER`].
     pub sender: usize,
+    news: News,
+    /// When the connection was opened.
+    pub start_ns: u64,
     /// Data bytes in a full segment, once the connection is established.
     pub step_bytes: u64,
     /// Total bytes that the sender may write; `u64::MAX` if unlimited.
     offered: u64,
-    /// Number of bytes read at which something happens: the size of a file, or the end of the next answer.
-    mark: u64,
     /// Bytes written, counted by [`Stream::wrote`], which is not needed if connections accept any amount.
     written: u64,
     established: bool,
     stopped: bool,
     /// Whether the sender has closed its end.
     closed: bool,
-    /// Bytes that the other end has read in order.
-    pub bytes_read: u64,
     /// Bytes read before the end of the warm-up.
     pub warm_bytes: u64,
-    /// Time of the last read.
-    pub last_read_ns: u64,
-    /// Longest time between two reads.
-    pub longest_silence_ns: u64,
     /// When the sender could first write.
     pub established_ns: Option<u64>,
     /// When a path of the connection first ended.
@@ -99,7 +102,6 @@ pub struct Stream {
     pub ended: bool,
     /// For each end, whether it has finished with the connection.
     pub over: [bool; 2],
-    news: News,
     /// Bytes received in excess of those sent because a middlebox changed the content; `None` if none did.
     pub grown: Option<i64>,
     /// Whether a middlebox changed the data that was read last.

@@ -11,13 +11,15 @@ pub struct Endpoint {
     pub id: Option<ConnectionId>,
     /// When its event in the queue fires, or `u64::MAX`.
     pub timer_ns: u64,
-    /// The outgoing flow of each subflow of the transport.
-    flows: Vec<u32>,
+    /// The outgoing flow of the transport's first subflow.
+    first: u32,
+    /// Those of the others.
+    others: Vec<u32>,
 }
 
 impl Default for Endpoint {
     fn default() -> Self {
-        Endpoint { id: None, timer_ns: u64::MAX, flows: Vec::new() }
+        Endpoint { id: None, timer_ns: u64::MAX, first: UNKNOWN, others: Vec::new() }
     }
 }
 
@@ -33,19 +35,24 @@ impl Endpoint {
     // Inlined by force, because the main loop calls this for every segment.
     #[inline(always)]
     pub fn flow(&self, subflow: SubflowId) -> Option<u32> {
-        match self.flows.get(usize::from(subflow.0)) {
-            Some(&flow) if flow != UNKNOWN => Some(flow),
-            _ => None,
-        }
+        let flow = match usize::from(subflow.0) {
+            0 => self.first,
+            other => self.others.get(other - 1).copied().unwrap_or(UNKNOWN),
+        };
+        (flow != UNKNOWN).then_some(flow)
     }
 
     /// Sets the flow on which `subflow` sends.
     pub fn set_flow(&mut self, subflow: SubflowId, flow: u32) {
         let place = usize::from(subflow.0);
-        if self.flows.len() <= place {
-            self.flows.resize(place + 1, UNKNOWN);
+        if place == 0 {
+            self.first = flow;
+            return;
         }
-        self.flows[place] = flow;
+        if self.others.len() < place {
+            self.others.resize(place, UNKNOWN);
+        }
+        self.others[place - 1] = flow;
     }
 }
 

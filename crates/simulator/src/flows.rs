@@ -7,7 +7,7 @@ pub use crate::arrived::Arrived;
 use crate::arrived::{COUNTED, MARKED};
 use crate::boxes::{Boxes, FIRST_CROSSING, Left};
 use crate::event_queue::EventQueue;
-use crate::in_flight::{self, Held, InFlight};
+use crate::in_flight::{self, InFlight, InPlace};
 use crate::tap::Tapped;
 use crate::through_wire;
 use network::middlebox::{Ends, Way};
@@ -442,7 +442,13 @@ impl Fabric {
         let packet = from.deliver(now_ns);
         let next_ns = from.next_arrival_or_max_ns();
         if next_ns != u64::MAX {
-            let note = if AHEAD { from.head().map_or(0, |head| head.tag.note()) } else { 0 };
+            let head = from.head().map(|head| head.tag);
+            // A large network looks further ahead. In a small one this is the first load of a segment that is not in the
+            // nearest cache, and there is time for it until the next packet arrives.
+            if let Some(head) = head.filter(|head| !AHEAD && head.next == ROUTE_END) {
+                self.segments.prefetch(head.slot & !COUNTED);
+            }
+            let note = if AHEAD { head.map_or(0, Tag::note) } else { 0 };
             self.queue.push_link(now_ns, next_ns, link, note);
         }
         let Tag { slot, place, next } = packet.tag;
@@ -537,7 +543,7 @@ impl Fabric {
     /// The endpoint, handle and segment of a packet that has arrived, if the segment is compact and its receiver known.
     /// It is to be received in place and then released.
     #[inline]
-    pub fn arrived_compact(&mut self, arrived: Arrived) -> Option<(u32, Handle, Held<'_>)> {
+    pub fn arrived_compact(&mut self, arrived: Arrived) -> Option<(u32, Handle, InPlace<'_>)> {
         let held = self.segments.compact(arrived.slot())?;
         let segment = &*held.segment;
         let flow = &mut self.flows[in_flight::flow_of(segment.tag) as usize];

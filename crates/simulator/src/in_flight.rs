@@ -61,13 +61,13 @@ const SLOT_LIMIT: usize = 1 << 30;
 const NONE: u32 = u32::MAX;
 
 /// A compact segment in its slot.
-pub struct Held<'a> {
+pub struct InPlace<'a> {
     pub segment: &'a mut Compact<Span>,
     slot: u32,
     free: &'a mut u32,
 }
 
-impl Held<'_> {
+impl InPlace<'_> {
     /// Frees the slot after the segment was received.
     #[inline]
     pub fn let_go(self) {
@@ -150,9 +150,9 @@ impl InFlight {
     /// The compact segment without SACK blocks in `slot`, to be received in place; `None` if the slot holds another
     /// segment.
     #[inline]
-    pub fn compact(&mut self, slot: u32) -> Option<Held<'_>> {
+    pub fn compact(&mut self, slot: u32) -> Option<InPlace<'_>> {
         let segment = &mut self.blocks[slot as usize / BLOCK][slot as usize % BLOCK].0;
-        (segment.parts & (WHOLE | BLOCKS) == 0).then_some(Held { segment, slot, free: &mut self.free })
+        (segment.parts & (WHOLE | BLOCKS) == 0).then_some(InPlace { segment, slot, free: &mut self.free })
     }
 
     /// Removes the segment in `slot` and writes it to `segment`. The slot must come from [`Self::insert`] and be

@@ -17,6 +17,7 @@ const LEAST_STRIDE: u64 = 512;
 
 /// Data behind a gap, by its numbers: of sequence, or places in the stream.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Row<T: Part> {
     blocks: VecDeque<Box<[T::Slot; BLOCK]>>,
     /// So many slots of the first block are done with.
@@ -25,6 +26,7 @@ pub struct Row<T: Part> {
     base: u64,
     /// Bytes that a slot stands for. What is in a slot begins where the slot begins.
     stride: u64,
+    // Whether anything waits is asked of every segment, so these stand together, and at the end.
     /// Slots taken.
     taken: usize,
     /// All that waits, while not all of it fits into slots.

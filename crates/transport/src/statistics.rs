@@ -46,22 +46,33 @@ pub struct Statistics {
     pub own_waited_byte_ns: u128,
 }
 
-/// What of [`Statistics`] a subflow counts wherever it sends and receives. The rest is in
-/// [`Losses`](crate::tcp::losses::Losses), or the present state.
+/// What of [`Statistics`] a subflow counts wherever it sends. The rest is in [`Losses`](crate::tcp::losses::Losses), or the
+/// present state.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
-    pub data_segments_sent: u64,
-    pub data_segments_received: u64,
-    pub new_bytes_received: u64,
-    pub retransmissions: u64,
-    pub established_ns: u64,
+#[repr(C)]
+pub(crate) struct SentCounts {
+    pub data_segments: u64,
     pub cwnd_integral_segment_ns: f64,
     pub cwnd_integral_until_ns: u64,
-    pub others_waited_byte_ns: u128,
-    pub own_waited_byte_ns: u128,
+    pub established_ns: u64,
+    pub retransmissions: u64,
 }
 
-impl Counts {
+/// The same wherever it receives.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ReceivedCounts {
+    pub data_segments: u64,
+    pub new_bytes: u64,
+}
+
+/// What bytes waited for those before them, in byte·ns: see [`Statistics`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WaitedCounts {
+    pub for_others_byte_ns: u128,
+    pub for_own_byte_ns: u128,
+}
+
+impl SentCounts {
     pub fn extend_cwnd(&mut self, cwnd: f64, now_ns: u64) {
         if self.established_ns > 0 || self.cwnd_integral_until_ns > 0 {
             self.cwnd_integral_segment_ns += cwnd * (now_ns - self.cwnd_integral_until_ns) as f64;

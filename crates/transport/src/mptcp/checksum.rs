@@ -4,7 +4,7 @@
 use wire::DssChecksum;
 
 use super::connection::Connection;
-use super::state::context::Held;
+use super::state::context::FailedChecksum;
 use super::state::reset::ResetReason;
 use super::state::verifying::MapRange;
 use super::state::verifying::Verifying;
@@ -95,7 +95,7 @@ impl<P: Stream> Connection<P> {
             self.reset_for_middlebox(now_ns, r);
             return Err(Broken);
         }
-        let held = Held { pieces, failed_at: map.offset, retries: 0, timer_ns: NEVER };
+        let held = FailedChecksum { pieces, failed_at: map.offset, retries: 0, timer_ns: NEVER };
         self.contexts[r].held = Some(Box::new(held));
         self.send_fail(now_ns, r);
         Ok(())

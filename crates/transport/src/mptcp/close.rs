@@ -6,12 +6,9 @@ use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::Repair;
 use crate::tcp::acknowledge::NEVER;
-use crate::tcp::reorder::Reorder;
+use crate::tcp::close::Then;
 use crate::tcp::subflow::State;
 use crate::trace::ReinjectionReason;
-
-/// Twice the maximum segment lifetime, as Linux takes it (RFC 9293 §3.4.2 names 4 minutes).
-pub(super) const TIME_WAIT_NS: u64 = 60_000_000_000;
 
 impl<P: Stream> Connection<P> {
     /// The application writes no more. What was written is sent, then the end of the stream.
@@ -94,24 +91,16 @@ impl<P: Stream> Connection<P> {
 
     /// The peer's FIN, when everything before it has arrived (RFC 9293 §3.10.7.4, eighth).
     pub(super) fn receive_fin(&mut self, now_ns: u64, r: usize) {
-        let subflow = &mut self.subflows[r];
-        if subflow.fin_at != Some(subflow.rcv_nxt) {
+        if !self.subflows[r].takes_fin() {
             return;
         }
-        subflow.fin_at = None;
-        subflow.rcv_nxt += 1;
         self.owe_acknowledgment(r);
         if self.mode == Mode::Tcp && !self.rx.ended() {
             self.rx.note_ended();
-            self.events.push_back(Event::EndOfStream);
+            self.report(Event::EndOfStream);
         }
-        let subflow = &mut self.subflows[r];
-        match subflow.state {
-            State::Established => subflow.state = State::CloseWait,
-            State::FinWait1 => subflow.state = State::Closing,
-            State::FinWait2 => self.time_wait(now_ns, r),
-            _ => {}
-        }
+        let then = self.subflows[r].fin_received();
+        self.go_on_closing(now_ns, r, then);
         // The peer has done with this subflow: so have we, once what is in flight on it has arrived. But a peer whose
         // stream has ended may end its subflows while ours goes on: DATA_FIN, as FIN, is for one direction (RFC 8684
         // §3.3.3). Then the subflow stays half-closed until our own end is acknowledged.
@@ -126,11 +115,15 @@ impl<P: Stream> Connection<P> {
             self.ending.fin_acknowledged = true;
             self.check_flushed();
         }
-        match self.subflows[r].state {
-            State::FinWait1 => self.subflows[r].state = State::FinWait2,
-            State::Closing => self.time_wait(now_ns, r),
-            State::LastAck => self.subflow_closed(now_ns, r),
-            _ => {}
+        let then = self.subflows[r].fin_acknowledged();
+        self.go_on_closing(now_ns, r, then);
+    }
+
+    fn go_on_closing(&mut self, now_ns: u64, r: usize, then: Then) {
+        match then {
+            Then::Nothing => {}
+            Then::TimeWait => self.time_wait(now_ns, r),
+            Then::Closed => self.subflow_closed(now_ns, r),
         }
     }
 
@@ -145,28 +138,21 @@ impl<P: Stream> Connection<P> {
     fn note_flushed(&mut self) {
         if !self.ending.flushed && self.tx.una() >= self.tx.end() {
             self.ending.flushed = true;
-            self.events.push_back(Event::Flushed);
+            self.report(Event::Flushed);
             self.timers.retransmit_ns = NEVER;
         }
     }
 
     fn time_wait(&mut self, now_ns: u64, r: usize) {
         self.usual.forget();
-        self.subflows[r].state = State::TimeWait;
-        self.subflows[r].timer_ns = now_ns + TIME_WAIT_NS;
-        self.wake_by(now_ns + TIME_WAIT_NS);
+        let until_ns = self.subflows[r].enter_time_wait(now_ns);
+        self.wake_by(until_ns);
         self.gone(now_ns, r);
     }
 
     pub(super) fn subflow_closed(&mut self, now_ns: u64, r: usize) {
         self.usual.forget();
-        self.subflows[r].state = State::Closed;
-        self.subflows[r].fin_requested = false; // none follows a reset
-        self.subflows[r].timer_ns = NEVER;
-        self.subflows[r].ack.deadline_ns = NEVER;
-        self.subflows[r].ack.now = false; // nor an acknowledgment: nobody waits for it
-        // Nothing comes any more to fill its holes, and what waits behind them has not been acknowledged.
-        self.subflows[r].reorder = Reorder::new();
+        self.subflows[r].enter_closed();
         self.contexts[r].mappings.clear();
         self.gone(now_ns, r);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wire::{Ecn, Flags, IcmpKind, Span};
 
-use super::first_windows::{first_earned, first_receive_window};
+use super::first_windows::{first_rcv_ssthresh, first_receive_window};
 use super::state::addresses::Addresses;
 use super::state::context::SubflowContext;
 use super::state::control::ControlTimers;
@@ -22,7 +22,7 @@ use super::state::stream_timers::StreamTimers;
 use super::state::tracing::Tracing;
 use super::state::usual::Usual;
 use crate::algorithm::Capability;
-use crate::congestion::{CongestionControl, Controller, Feedback, View};
+use crate::congestion::{CongestionControl, Controller, View};
 use crate::names::{SubflowId, Tuple};
 use crate::path_manager::PathManager;
 use crate::plugin::Origin;
@@ -32,7 +32,6 @@ use crate::secrets::Secrets;
 use crate::statistics::{DelayHistogram, Statistics};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::losses::Losses;
-use crate::tcp::rate::RateSampler;
 use crate::tcp::subflow::{State, Subflow};
 use crate::time_wait::Resting;
 use crate::waits::{Sending, Waited};
@@ -69,37 +68,51 @@ pub enum Event {
 }
 
 /// A connection.
-// The order of the fields is kept: what nearly every segment touches shares lines of the cache.
+// The order of the fields is kept: what nearly every segment touches stands first, in as few lines of the cache as may be. No
+// connection begins with a line: a host's list of them grows in place as long as its alignment is the allocator's.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Connection<P: Stream> {
-    // What nearly every segment touches.
     pub(super) subflows: Vec<Subflow<P>>,
     pub(super) views: Vec<View>,
+    /// A lower bound of all timers.
+    pub(super) next_timeout_ns: u64,
+    /// Time of the last call that had one.
+    pub(super) clock_ns: u64,
+
     pub(super) contexts: Vec<SubflowContext<P>>,
-    pub(super) usual: Usual,
     pub(super) due: Due,
-    pub(super) fallback: Fallback,
+
+    pub(super) usual: Usual,
     pub(super) mode: Mode,
-    pub(super) ending: Ending,
     /// ECN field of the packet of the segment that `transmit` gave last.
     pub(super) last_ecn: Ecn,
     pub(super) established: bool,
     /// The peer has shown that it has our key: DSS arrived (RFC 8684 §3.1).
     pub(super) fully_established: bool,
-    /// A lower bound of all timers.
-    pub(super) next_timeout_ns: u64,
-    /// Time of the last call that had one.
-    pub(super) clock_ns: u64,
-    pub(super) numbers: DataNumbers,
+    pub(super) initiator: bool,
+    /// A subflow waits for a sign of life because its address was withdrawn.
+    pub(super) removals: bool,
+    /// ECN field of packets with new data, where ECN is in use.
+    pub(super) ect: Ecn,
+    pub(super) ending: Ending,
+    pub(super) fallback: Fallback,
+    /// What happened and was not told yet; mostly nothing.
+    #[expect(clippy::box_collection, reason = "mostly there is none")]
+    events: Option<Box<VecDeque<Event>>>,
+
     pub(super) tx: SendStream<P>,
-    pub(super) rx: ReceiveStream<P>,
-    pub(super) timers: StreamTimers,
-    /// The subflows that the scheduler's burst goes to, and how many segments of it are left.
-    pub(super) burst: (SubflowSet, u32),
     /// Subflows that the host has not entered yet.
     unadopted: SubflowSet,
-    pub(super) events: VecDeque<Event>,
+    /// What waits on subflows; none as long as the scheduler binds nothing ahead.
+    pub(super) plan: Option<Box<SendPlan>>,
+
+    /// The subflows that the scheduler's burst goes to, and how many segments of it are left.
+    pub(super) burst: (SubflowSet, u32),
+    pub(super) timers: StreamTimers,
+    pub(super) numbers: DataNumbers,
+    pub(super) rx: ReceiveStream<P>,
+
     pub(super) controller: Controller,
     pub(super) reinjections: Reinjections,
 
@@ -109,20 +122,13 @@ pub struct Connection<P: Stream> {
     reclaimed: Option<Box<Vec<(Tuple, SubflowId)>>>,
     /// Shared by all connections that were made with it.
     pub(super) config: Arc<Config>,
-    pub(super) initiator: bool,
     pub(super) keys: Keys,
     pub(super) secrets: Secrets,
     pub(super) addresses: Addresses,
-    /// A subflow waits for a sign of life because its address was withdrawn.
-    pub(super) removals: bool,
     pub(super) scheduler: Scheduler,
     pub(super) path_manager: PathManager,
-    /// What waits on subflows; none as long as the scheduler binds nothing ahead.
-    pub(super) plan: Option<Box<SendPlan>>,
     /// Of subflows, where losses are repaired as in Linux.
     pub(super) silence: Option<Box<Silence>>,
-    /// ECN field of packets with new data, where ECN is in use.
-    pub(super) ect: Ecn,
     pub(super) control: ControlTimers,
     /// How often the window kept the fastest subflow from sending though it had room.
     pub(super) window_blocks: u64,
@@ -171,7 +177,7 @@ impl<P: Stream> Connection<P> {
             burst: (SubflowSet::default(), 0),
             unadopted: SubflowSet::default(),
             reclaimed: None,
-            events: VecDeque::new(),
+            events: None,
             controller: config.congestion.make(&origin),
             reinjections: Reinjections::default(),
             initiator,
@@ -195,20 +201,12 @@ impl<P: Stream> Connection<P> {
 
     /// Enters a subflow with its view; it gets the next id, or when there is none that of a join that failed.
     pub(super) fn add_subflow(&mut self, mut subflow: Subflow<P>) -> usize {
-        if self.repair() == Repair::Kernel || self.config.tcp.window_validation == WindowValidation::Linux {
-            subflow.validation.become_linux();
-        }
-        subflow.earned = first_earned(&self.config, subflow.active_open);
+        let kernel = self.repair() == Repair::Kernel;
+        let linux = kernel || self.config.tcp.window_validation == WindowValidation::Linux;
+        subflow.serve(self.controller.feedback(), linux, kernel);
+        subflow.rcv_ssthresh = first_rcv_ssthresh(&self.config, subflow.active_open);
         subflow.rtt.told = self.controller.wants_samples();
         subflow.ecn.scalable = self.config.congestion.has(Capability::Scalable);
-        let feedback = self.controller.feedback();
-        if feedback != Feedback::Acks {
-            subflow.rate = Some(Box::new(RateSampler::new(self.repair() == Repair::Kernel)));
-        }
-        if feedback == Feedback::Steering {
-            subflow.steered = true;
-            subflow.pacing.get_or_insert_default();
-        }
         let r = self.subflows.len();
         let options_len = self.mode.data_options_len(subflow.timestamps);
         let mut view =
@@ -237,7 +235,8 @@ impl<P: Stream> Connection<P> {
     #[cold]
     fn reuse_id(&mut self, r: usize, mut subflow: Subflow<P>, view: View) -> usize {
         // Counters go on: whoever takes differences sees none below zero.
-        subflow.statistics = self.subflows[r].statistics;
+        let old = &self.subflows[r];
+        (subflow.sent, subflow.received, subflow.waited) = (old.sent, old.received, old.waited);
         subflow.losses = self.subflows[r].losses.as_deref().map(|losses| Box::new(losses.counts()));
         let old = std::mem::replace(&mut self.subflows[r], subflow);
         self.reclaimed.get_or_insert_default().push((old.tuple(), SubflowId(r as u8)));
@@ -344,7 +343,7 @@ impl<P: Stream> Connection<P> {
     #[inline]
     #[must_use]
     pub fn has_news(&self) -> bool {
-        !self.rx.ready.is_empty() || !self.events.is_empty()
+        !self.rx.ready.is_empty() || self.events.is_some()
     }
 
     /// Whether [`transmit`](Self::transmit) may have a segment to send.
@@ -356,11 +355,17 @@ impl<P: Stream> Connection<P> {
 
     /// What happened since the last call, in order.
     pub fn poll_event(&mut self) -> Option<Event> {
-        let event = self.events.pop_front();
-        if event.is_some() && self.events.is_empty() {
-            self.events = VecDeque::new(); // the next may be long in coming
+        let event = self.events.as_mut()?.pop_front();
+        if self.events.as_ref().is_some_and(|events| events.is_empty()) {
+            self.events = None; // the next may be long in coming
         }
         event
+    }
+
+    /// Something that the application is to hear of.
+    #[cold]
+    pub(super) fn report(&mut self, event: Event) {
+        self.events.get_or_insert_default().push_back(event);
     }
 
     /// The ECN field of the packet of the segment that [`transmit`](Self::transmit) gave last (RFC 3168 §5): not capable,
@@ -408,8 +413,8 @@ impl<P: Stream> Connection<P> {
     /// Something that the application is to hear of once, however often it happens before it asks.
     #[cold]
     pub(super) fn tell_once(&mut self, event: Event) {
-        if !self.events.contains(&event) {
-            self.events.push_back(event);
+        if self.events.as_ref().is_none_or(|events| !events.contains(&event)) {
+            self.report(event);
         }
     }
 
@@ -461,7 +466,7 @@ impl<P: Stream> Connection<P> {
     #[must_use]
     pub fn is_forgettable(&self) -> bool {
         let gone = |s: &Subflow<P>| s.state == State::Closed && !s.reset_due && !s.ack.now;
-        self.ending.over && self.rx.ready.is_empty() && self.events.is_empty() && self.subflows.iter().all(gone)
+        self.ending.over && self.rx.ready.is_empty() && self.events.is_none() && self.subflows.iter().all(gone)
     }
 
     /// Whether data could be carried both ways, once.
@@ -474,7 +479,7 @@ impl<P: Stream> Connection<P> {
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         let done = |s: &Subflow<P>| matches!(s.state, State::Closed | State::TimeWait) && !s.reset_due && !s.ack.now;
-        self.ending.over && self.rx.ready.is_empty() && self.events.is_empty() && self.subflows.iter().all(done)
+        self.ending.over && self.rx.ready.is_empty() && self.events.is_none() && self.subflows.iter().all(done)
     }
 
     /// What its subflows in TIME-WAIT still have to say.
@@ -540,21 +545,21 @@ impl<P: Stream> Connection<P> {
             in_flight_segments: v.in_flight,
             rtt_sum_ns: s.rtt.sum_ns,
             rtt_samples: s.rtt.samples,
-            data_segments_sent: s.statistics.data_segments_sent,
-            retransmissions: s.statistics.retransmissions,
+            data_segments_sent: s.sent.data_segments,
+            retransmissions: s.sent.retransmissions,
             timeouts: of(|losses| losses.timeouts),
             undone: of(|losses| losses.undone),
             marks: of(|losses| losses.marks),
             probes: of(|losses| losses.probes),
             reinjections: of(|losses| losses.reinjections),
             first_reinjection_ns: of(|losses| losses.first_reinjection_ns),
-            established_ns: s.statistics.established_ns,
-            cwnd_integral_segment_ns: s.statistics.cwnd_integral_segment_ns,
-            cwnd_integral_until_ns: s.statistics.cwnd_integral_until_ns,
-            new_bytes_received: s.statistics.new_bytes_received,
-            data_segments_received: s.statistics.data_segments_received,
-            others_waited_byte_ns: s.statistics.others_waited_byte_ns,
-            own_waited_byte_ns: s.statistics.own_waited_byte_ns,
+            established_ns: s.sent.established_ns,
+            cwnd_integral_segment_ns: s.sent.cwnd_integral_segment_ns,
+            cwnd_integral_until_ns: s.sent.cwnd_integral_until_ns,
+            new_bytes_received: s.received.new_bytes,
+            data_segments_received: s.received.data_segments,
+            others_waited_byte_ns: s.waited.for_others_byte_ns,
+            own_waited_byte_ns: s.waited.for_own_byte_ns,
         }
     }
 
@@ -637,7 +642,7 @@ impl<P: Stream> Connection<P> {
     pub(super) fn finish(&mut self, event: Event) {
         if !self.ending.over {
             self.ending.over = true;
-            self.events.push_back(event);
+            self.report(event);
             self.timers.stop();
             self.control.stop();
         }

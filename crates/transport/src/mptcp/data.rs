@@ -12,6 +12,7 @@ use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece, UNMAPPED};
 use crate::tcp::arrival::known;
+use crate::tcp::receive::AtHole;
 
 /// Mappings kept of a subflow: one for each segment that may be out of order. Data whose mapping finds no room is
 /// dropped, and comes again.
@@ -44,14 +45,14 @@ impl<P: Stream> Connection<P> {
                 // Not in the connection's window, whatever room the subflow has: it is not taken, and so not acknowledged
                 // (RFC 8684 §3.3.5).
                 self.subflows[r].take_echo(options.timestamps, now_ns);
-                self.subflows[r].statistics.data_segments_received += 1;
+                self.subflows[r].received.data_segments += 1;
                 self.owe_acknowledgment(r);
                 return;
             }
             let needed = self.fallback.checksum() || !whole || m.to != end;
             if needed && !self.keep_mapping(r, m) {
                 self.subflows[r].take_echo(options.timestamps, now_ns);
-                self.subflows[r].statistics.data_segments_received += 1;
+                self.subflows[r].received.data_segments += 1;
                 return; // as if it had been lost
             }
         }
@@ -81,23 +82,21 @@ impl<P: Stream> Connection<P> {
     #[inline(never)]
     fn data_at_hole(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
         let subflow = &mut self.subflows[r];
-        subflow.statistics.data_segments_received += 1;
+        subflow.received.data_segments += 1;
         let piece = Piece { at: seq, payload, offset, arrival_ns: now_ns };
         let Some(piece) = piece.above(subflow.rcv_nxt) else { return };
         // Acknowledge at once (RFC 5681 §4.2).
         subflow.ack.now = true;
         self.due.acks.insert(r);
-        let next = subflow.rcv_nxt;
-        if piece.at > next {
-            // One that finds no place is as if it had been lost.
-            if self.rx.window.allows_pieces(subflow.reorder.len()) {
-                subflow.reorder.insert(next, piece);
+        let room = self.rx.window.allows_pieces(subflow.reorder.len());
+        match subflow.take_at_hole(piece, room) {
+            AtHole::Behind => {}
+            AtHole::Filled => self.drain_subflow(now_ns, r),
+            AtHole::Next(piece) => {
+                if self.take_in_order(now_ns, r, piece) {
+                    self.drain_subflow(now_ns, r);
+                }
             }
-        } else if !subflow.reorder.passes(next, piece.len()) {
-            subflow.reorder.insert(next, piece);
-            self.drain_subflow(now_ns, r);
-        } else if self.take_in_order(now_ns, r, piece) {
-            self.drain_subflow(now_ns, r);
         }
         self.check_end_of_stream(r);
     }
@@ -106,8 +105,8 @@ impl<P: Stream> Connection<P> {
     #[inline(always)]
     fn data_in_order<const KNOWN: u8>(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
         let subflow = &mut self.subflows[r];
-        subflow.statistics.data_segments_received += 1;
-        if subflow.earned.window < subflow.earned.room {
+        subflow.received.data_segments += 1;
+        if subflow.rcv_ssthresh.bytes < subflow.rcv_ssthresh.limit {
             self.grow_window(r, payload.len());
         }
         let subflow = &mut self.subflows[r];
@@ -226,13 +225,13 @@ impl<P: Stream> Connection<P> {
             context.next_offset = offset + len;
             let subflow = &mut self.subflows[r];
             subflow.rcv_nxt = seq + len;
-            subflow.statistics.new_bytes_received += len;
+            subflow.received.new_bytes += len;
             self.rx.extend(payload);
         } else if offset > self.rx.nxt() && self.rx.window.allows(offset, len) {
             context.next_offset = offset + len;
             self.subflows[r].rcv_nxt = seq + len;
             let new = self.rx.keep(Early { at: offset, payload, arrival_ns: now_ns, via: r as u8 });
-            self.subflows[r].statistics.new_bytes_received += new;
+            self.subflows[r].received.new_bytes += new;
         } else {
             self.take_in_order(now_ns, r, Piece { at: seq, payload, offset, arrival_ns: now_ns });
         }
@@ -314,7 +313,7 @@ impl<P: Stream> Connection<P> {
         if self.mode == Mode::Mptcp && !self.rx.window.allows(at, payload.len() as u64) {
             return;
         }
-        self.rx.place(now_ns, Early { at, payload, arrival_ns, via: r as u8 }, &mut self.subflows[r].statistics);
+        self.rx.place(now_ns, Early { at, payload, arrival_ns, via: r as u8 }, &mut self.subflows[r]);
     }
 
     /// The stream is complete when everything before its end has arrived.
@@ -328,7 +327,7 @@ impl<P: Stream> Connection<P> {
     #[cold]
     fn end_stream(&mut self, r: usize) {
         self.rx.note_ended();
-        self.events.push_back(Event::EndOfStream);
+        self.report(Event::EndOfStream);
         self.owe_acknowledgment(r);
     }
 }

@@ -29,8 +29,8 @@ impl<P: Stream> Lookup for Subflows<'_, P> {
         let Some(subflow) = self.subflows.get(r) else { return Counters::default() };
         let (repeats, timeouts) = subflow.losses.as_ref().map_or((0, 0), |losses| (losses.repeats, losses.timeouts));
         Counters {
-            segments_sent: subflow.statistics.data_segments_sent,
-            segments_lost: subflow.statistics.retransmissions - repeats,
+            segments_sent: subflow.sent.data_segments,
+            segments_lost: subflow.sent.retransmissions - repeats,
             timeouts,
             acknowledged_bytes: subflow.snd_una.saturating_sub(1), // the SYN is no data
             unacknowledged_bytes: subflow.snd_nxt - subflow.snd_una,

@@ -3,7 +3,7 @@
 use super::state::tuning::Tuning;
 use super::state::window::ReceiveWindow;
 use crate::memory::{self, Ratio};
-use crate::tcp::earned::Earned;
+use crate::tcp::rcv_ssthresh::RcvSsthresh;
 use crate::{Config, Protocol, ReceiveBuffer};
 
 /// The window that a SYN announces: of a fixed buffer all; otherwise, as Linux, whole segments in half of the first buffer, where
@@ -28,16 +28,16 @@ pub(super) fn counted_mss(config: &Config) -> u16 {
     config.mss - if config.tcp.timestamps { 12 } else { 0 }
 }
 
-/// What the arrivals on a new subflow have earned.
-pub(super) fn first_earned(config: &Config, initiator: bool) -> Earned {
+/// The `rcv_ssthresh` of a new subflow.
+pub(super) fn first_rcv_ssthresh(config: &Config, initiator: bool) -> RcvSsthresh {
     match config.receive_buffer {
         ReceiveBuffer::Auto if config.tcp.quick_acks > 0 => {
-            let mut earned = Earned::new(counted_mss(config), first_window(config, initiator));
+            let mut rcv_ssthresh = RcvSsthresh::new(counted_mss(config), first_window(config, initiator));
             if !initiator && config.protocol == Protocol::Mptcp {
-                earned.told = 0; // the first acknowledgment of the side that answers has a DSS already
+                rcv_ssthresh.told = 0; // the first acknowledgment of the side that answers has a DSS already
             }
-            earned
+            rcv_ssthresh
         }
-        _ => Earned::whole(config.mss),
+        _ => RcvSsthresh::whole(config.mss),
     }
 }

@@ -1,6 +1,5 @@
 //! How a connection comes to be: SYN, SYN/ACK, ACK with MP_CAPABLE (RFC 9293 §3.5, RFC 8684 §3.1).
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use wire::{MpCapable, Segment};
@@ -10,31 +9,15 @@ use super::options::capable;
 use super::state::addresses::Addresses;
 use super::state::fallback::Mode;
 use super::transmit::{CAPABLE_A, CAPABLE_C};
-use crate::congestion::Window;
 use crate::names::{SubflowId, Tuple};
 use crate::numbers::SeqNumber;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
 use crate::reassembly::{Piece, UNMAPPED};
 use crate::secrets::Secrets;
-use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
 use crate::trace::FallbackReason;
 use crate::{Config, LocalAddress};
-
-/// The least MSS a peer may announce that is taken at its word (RFC 9293 §3.7.1 lets it be absurdly small): options
-/// of 40 bytes and data must fit.
-const MIN_MSS: u32 = 88;
-/// Without an MSS option (RFC 9293 §3.7.1, MUST-15): what the smallest packets that every network carries leave.
-const fn default_mss(peer: IpAddr) -> u16 {
-    match peer {
-        IpAddr::V4(_) => 536,
-        IpAddr::V6(_) => 1220,
-    }
-}
-
-/// A round-trip time that is guessed is not less than this.
-const LEAST_GUESS_NS: u64 = 1_000_000;
 
 impl<P: Stream> Connection<P> {
     /// Active open.
@@ -99,7 +82,7 @@ impl<P: Stream> Connection<P> {
         subflow.state = State::SynReceived;
         subflow.active_open = false;
         subflow.syn_due = true;
-        negotiate(&c.config, c.rx.window.scale(), &mut subflow, syn);
+        subflow.negotiate(&c.config, c.rx.window.scale(), syn);
         c.rx.window.agree_scale(subflow.rcv_wscale);
         c.tx.begin(syn.window);
         if c.mode == Mode::Tcp && !syn.payload.is_empty() {
@@ -135,7 +118,7 @@ impl<P: Stream> Connection<P> {
         if !segment.flags.syn() {
             return;
         }
-        negotiate(&self.config, self.rx.window.scale(), &mut self.subflows[r], segment);
+        self.subflows[r].negotiate(&self.config, self.rx.window.scale(), segment);
         if self.subflows[r].join.is_some() {
             self.join_answered(now_ns, r, segment);
             return;
@@ -187,33 +170,10 @@ impl<P: Stream> Connection<P> {
     /// Our SYN was acknowledged.
     pub(super) fn synchronise(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
         let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
-        subflow.snd_una = 1;
-        subflow.snd_nxt = 1;
         if self.mode == Mode::Tcp {
             subflow.right = u64::MAX;
         }
-        subflow.state = State::Established;
-        subflow.timer_ns = NEVER;
-        let echo_ms = segment.options.timestamps.filter(|t| subflow.timestamps && t.echo != 0).map(|t| t.echo);
-        let waited_ms = |echo_ms: u32| Subflow::<P>::ts_now(now_ns).wrapping_sub(echo_ms);
-        match echo_ms {
-            _ if subflow.retries == 0 => subflow.take_rtt(now_ns - subflow.syn_sent_ns, view),
-            // Karn: a SYN that was sent twice gives no sample, unless timestamps tell which was answered (RFC 7323 §4.1).
-            Some(echo_ms) if waited_ms(echo_ms) < 1 << 20 => {
-                subflow.take_rtt(u64::from(waited_ms(echo_ms).max(1)) * 1_000_000, view);
-            }
-            _ => subflow.rtt.syn_lost(),
-        }
-        // "If the SYN or SYN/ACK is lost, the initial window … MUST be one segment" (RFC 5681 §3.1): unless it was the first
-        // one that was answered after all.
-        let sent_ms = Subflow::<P>::ts_now(subflow.syn_sent_ns);
-        let answered_first = echo_ms.is_some_and(|echo_ms| (echo_ms.wrapping_sub(sent_ms) as i32) < 0);
-        if subflow.retries > 0 && !answered_first {
-            let ssthresh = view.ssthresh;
-            subflow.set_window(now_ns, Window { cwnd: 1.0, ssthresh }, view);
-        }
-        subflow.retries = 0;
-        subflow.rtt.backoff = 0;
+        subflow.synchronise(now_ns, segment.options.timestamps, view);
         let options = self.mode.data_options_len(subflow.timestamps) as u32;
         view.mss = subflow.mss.saturating_sub(options).max(1);
         view.backup = subflow.backup || self.contexts[r].peer_backup;
@@ -223,22 +183,16 @@ impl<P: Stream> Connection<P> {
     pub(super) fn become_established(&mut self, now_ns: u64, r: usize) {
         self.usual.forget();
         let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
-        if subflow.rtt.samples == 0 {
-            // The SYN was retransmitted: the time since then stands in until the first sample. The answer may be to the
-            // first one, and come at that very moment: a control divides by it.
-            view.srtt_ns = (now_ns - subflow.syn_sent_ns).max(LEAST_GUESS_NS);
-        }
+        subflow.establish(now_ns, view);
         view.active = true;
-        subflow.statistics.established_ns = now_ns;
-        subflow.statistics.cwnd_integral_until_ns = now_ns;
         let (local_id, remote_id) = (subflow.local_id, subflow.remote_id);
         self.controller.on_join(&self.views, r, now_ns);
         if !self.established {
             self.established = true;
             self.rx.window.begin(now_ns);
-            self.events.push_back(Event::Established);
+            self.report(Event::Established);
         }
-        self.events.push_back(Event::SubflowEstablished(SubflowId(r as u8)));
+        self.report(Event::SubflowEstablished(SubflowId(r as u8)));
         self.resume(now_ns);
         self.manage_paths(now_ns, PathEvent::SubflowEstablished { local_id, remote_id });
         self.due.data = true;
@@ -253,7 +207,7 @@ impl<P: Stream> Connection<P> {
         }
         self.become_tcp(r, FallbackReason::SimultaneousOpen);
         self.fallback.receive_single();
-        negotiate(&self.config, self.rx.window.scale(), &mut self.subflows[r], syn);
+        self.subflows[r].negotiate(&self.config, self.rx.window.scale(), syn);
         self.subflows[r].state = State::SynReceived;
         self.subflows[r].syn_due = true;
         self.due.attention.insert(r);
@@ -340,24 +294,5 @@ impl<P: Stream> Connection<P> {
             self.manage_paths(now_ns, PathEvent::FullyEstablished);
         }
         true
-    }
-}
-
-/// Takes what the peer's SYN or SYN/ACK offers.
-pub(super) fn negotiate<P: Stream>(config: &Config, scale: u8, subflow: &mut Subflow<P>, syn: &Segment<P>) {
-    let rare = syn.options.rare.as_deref();
-    subflow.learn_irs(SeqNumber::sent(syn.seq));
-    subflow.rcv_nxt = 1;
-    let peer_mss = rare.and_then(|o| o.mss).unwrap_or_else(|| default_mss(subflow.tuple().remote.ip().to_canonical()));
-    subflow.mss = u32::from(peer_mss).max(MIN_MSS).min(u32::from(config.mss));
-    subflow.sack = config.tcp.offers_sack() && rare.is_some_and(|o| o.sack_permitted);
-    subflow.ecn.negotiate(config.tcp.ecn, syn.flags);
-    subflow.timestamps = config.tcp.timestamps;
-    subflow.learn_timestamps(syn.options.timestamps);
-    subflow.right = 1 + u64::from(syn.window);
-    if let Some(shift) = rare.and_then(|o| o.window_scale) {
-        subflow.peer_scales = true;
-        subflow.snd_wscale = shift.min(14); // RFC 7323 §2.3
-        subflow.rcv_wscale = scale;
     }
 }

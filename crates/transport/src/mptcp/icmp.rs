@@ -25,7 +25,13 @@ impl<P: Stream> Connection<P> {
         }
         let opening = matches!(state.state, State::SynSent | State::SynReceived);
         match error.kind {
-            IcmpKind::TooBig { mtu } if !opening => self.reduce_path_mtu(r, mtu),
+            IcmpKind::TooBig { mtu } if !opening => {
+                if self.subflows[r].reduce_path_mtu(mtu, &mut self.views[r]) {
+                    self.usual.forget();
+                    self.due.attention.insert(r);
+                    self.due.data = true;
+                }
+            }
             IcmpKind::Refused if opening => {
                 self.ending.cause = Some(AbortReason::Refused);
                 self.fail_subflow(now_ns, r, false);

@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use wire::{MpJoin, Segment};
 
 use super::connection::{Connection, SUBFLOW_LIMIT};
-use super::handshake::negotiate;
 use super::options::join_option;
 use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
@@ -97,8 +96,8 @@ impl<P: Stream> Connection<P> {
     /// opens subflows and never completes them must not use up the ids.
     pub(super) fn reusable_id(&self) -> Option<usize> {
         let failed = |r: &usize| {
-            let (subflow, counted) = (&self.subflows[*r], &self.subflows[*r].statistics);
-            let lived = counted.established_ns > 0 || counted.data_segments_received > 0;
+            let subflow = &self.subflows[*r];
+            let lived = subflow.sent.established_ns > 0 || subflow.received.data_segments > 0;
             subflow.state == State::Closed && subflow.join.is_some() && !lived && !subflow.reset_due
         };
         (1..self.subflows.len()).find(failed)
@@ -186,7 +185,7 @@ impl<P: Stream> Connection<P> {
         }
         subflow.join = Some(Join { local_nonce: self.secrets.draw_u32(), remote_nonce: nonce, confirmed: false });
         subflow.syn_due = true;
-        negotiate(&self.config, self.rx.window.scale(), &mut subflow, syn);
+        subflow.negotiate(&self.config, self.rx.window.scale(), syn);
         let r = self.add_subflow(subflow);
         self.contexts[r].peer_backup = backup;
         self.contexts[r].joined = true;

@@ -18,7 +18,6 @@ mod mp_prio;
 mod options;
 mod outgoing;
 mod own_window;
-mod path_mtu;
 mod paths;
 mod plan;
 mod probe;

@@ -79,7 +79,7 @@ impl<P: Stream> Connection<P> {
     /// join.
     pub(super) fn gone(&mut self, now_ns: u64, r: usize) {
         self.leave(now_ns, r);
-        self.events.push_back(Event::SubflowClosed(SubflowId(r as u8)));
+        self.report(Event::SubflowClosed(SubflowId(r as u8)));
         if self.all_subflows_closed() && !self.ending.over {
             let orderly = self.ending.flushed && self.rx.ended();
             let may_return = self.mode == Mode::Mptcp && self.fully_established;

@@ -2,7 +2,6 @@
 
 use super::connection::Connection;
 use super::outgoing::Outgoing;
-use super::transmit::Carried;
 use crate::queue::Stream;
 use crate::tcp::recovery::Frto;
 use crate::trace::Sent;
@@ -33,26 +32,13 @@ impl<P: Stream> Connection<P> {
             self.subflows[r].probe_sent(now_ns, false);
             self.tell_sent(now_ns, r, (from, len, false), Sent::New);
         } else {
-            let Some(sent) = self.subflows[r].board.last(now_ns) else { return false };
-            let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
-            let part = sent.is_part();
-            out.sending = sent.sending();
-            let subflow = &mut self.subflows[r];
-            if !payload.is_empty() {
-                subflow.statistics.data_segments_sent += 1;
-                subflow.statistics.retransmissions += 1;
-                subflow.losses.get_or_insert_default().repeats += 1;
-            }
-            let end = seq + payload.len() as u64 + u64::from(fin);
-            if let Some(rate) = &mut subflow.rate {
-                let in_flight = u64::from(self.views[r].in_flight) * u64::from(self.views[r].mss);
-                rate.sent_again(now_ns, end, in_flight, false);
-            }
-            subflow.probe_sent(now_ns, true);
+            let (subflow, view) = (&mut self.subflows[r], &self.views[r]);
+            let Some((data, sending)) = subflow.probe_with_last(now_ns, view) else { return false };
+            out.sending = sending;
             if self.trace.is_some() {
-                self.tell_segment(now_ns, r, (seq, offset, payload.len() as u64, fin), Sent::Probe);
+                self.tell_segment(now_ns, r, data.extent(), Sent::Probe);
             }
-            self.data_segment::<false>(now_ns, r, Carried { seq, offset, payload, fin, part, new: false }, out);
+            self.data_segment::<false>(now_ns, r, data, out);
         }
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);

@@ -3,17 +3,17 @@
 use wire::compact::{HAS_DATA_ACK, HAS_DATA_FIN, HAS_MAPPING};
 use wire::{Compact, Dss, Flags, SackBlocks, Segment};
 
-use super::close::TIME_WAIT_NS;
 use super::connection::Connection;
 use super::options::mptcp_options;
 use super::state::fallback::Mode;
 use crate::names::SubflowId;
-use crate::numbers::{Dsn, SeqNumber};
+use crate::numbers::Dsn;
 use crate::offset::Offset;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
 use crate::reassembly::UNMAPPED;
 use crate::tcp::arrival::{Arrival, known};
+use crate::tcp::receive::Verdict;
 use crate::tcp::subflow::State;
 use crate::trace::FallbackReason;
 
@@ -114,17 +114,10 @@ impl<P: Stream> Connection<P> {
         whole: &mut Segment<P>,
     ) {
         let subflow = &self.subflows[r];
-        let ahead = SeqNumber::sent(segment.seq).distance_from(subflow.their_number(subflow.rcv_nxt));
-        let acked = SeqNumber::acknowledged(segment.ack).distance_from(subflow.our_number(subflow.snd_una));
-        if !segment.flags.is_plain() || (ahead | acked) < 0 {
+        let Some((seq, ahead, ack)) = subflow.judge_plain(segment) else {
             return self.receive_expanded(now_ns, r, segment, blocks, whole);
-        }
-        let (ahead, acked) = (u64::from(ahead as u32), u64::from(acked as u32));
-        let (seq, ack) = (subflow.rcv_nxt + ahead, subflow.snd_una + acked);
+        };
         let timestamps = segment.timestamps();
-        if ack > subflow.snd_nxt || !subflow.is_recent(timestamps) {
-            return self.receive_expanded(now_ns, r, segment, blocks, whole);
-        }
         let window = u64::from(segment.window) << subflow.snd_wscale;
         let empty = KNOWN == known::BARE;
         debug_assert_eq!(empty, segment.payload.is_empty());
@@ -187,7 +180,6 @@ impl<P: Stream> Connection<P> {
     /// depends on changes with a call of `usual.forget`, or with a segment that is received whole.
     #[inline(never)]
     fn is_usual(&self, r: usize) -> bool {
-        let subflow = &self.subflows[r];
         let connection = match self.mode {
             Mode::Tcp => self.fallback.receives_single() && r == self.fallback.subflow() && !self.fallback.tells(),
             Mode::Mptcp => {
@@ -200,12 +192,7 @@ impl<P: Stream> Connection<P> {
         connection
             && !self.ending.read_closed
             && !self.narrow.contains(r)
-            && subflow.state == State::Established
-            && !subflow.fin_requested
-            && subflow.fin_at.is_none()
-            && subflow.sack
-            && !subflow.ecn.enabled
-            && subflow.join.is_none_or(|j| j.confirmed)
+            && self.subflows[r].is_usual()
             && self.contexts[r].held.is_none()
             && self.established
             && !self.removals
@@ -284,60 +271,18 @@ impl<P: Stream> Connection<P> {
     fn receive_synchronised(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
         let open = self.open_on_subflow();
         let subflow = &mut self.subflows[r];
-        let seq = subflow.their_seq(segment.seq);
-        let len = segment.payload.len() as u64 + u64::from(segment.flags.fin()) + u64::from(segment.flags.syn());
-        // First: is it in the window (RFC 9293 §3.4)? Numbers far below 0 have wrapped to huge ones.
-        let limit = subflow.rcv_nxt + open;
-        // An empty segment at the very edge is one too: when both directions have filled their windows, all ACKs stand
-        // there, and refusing them would be a deadlock (RFC 9293 §3.10.7.4's allowance for a window of zero). So is a FIN
-        // that closes the stream there: it needs no room. A reset is not held against the timestamps (RFC 7323 §5.3 R1).
-        let fin_only = segment.payload.is_empty() && segment.flags.fin();
-        let edge = limit + u64::from(fin_only);
-        let acceptable =
-            if len == 0 { subflow.rcv_nxt <= seq && seq <= limit } else { seq < edge && seq + len > subflow.rcv_nxt };
-        if !acceptable || !(segment.flags.rst() || subflow.is_recent(segment.options.timestamps)) {
-            // Data, and a probe from just below the window, are answered. Other empty segments are only now and then: two
-            // ends that disagree would answer each other for ever (RFC 5961 §7 limits such ACKs for the same reason).
-            if !segment.flags.rst() && len == 0 && seq.wrapping_add(1) != subflow.rcv_nxt {
-                self.challenge(now_ns, r);
-            } else if !segment.flags.rst() {
-                let data = segment.payload.len() as u64;
-                if data > 0 && seq < subflow.rcv_nxt && seq + data <= subflow.rcv_nxt {
-                    subflow.duplicate = Some((seq, seq + data));
+        let (seq, ack) = match subflow.judge(now_ns, segment, open) {
+            Verdict::Process { seq, ack } => (seq, ack),
+            Verdict::Acknowledge => return self.owe_acknowledgment(r),
+            Verdict::Challenge => return self.challenge(now_ns, r),
+            Verdict::Reset => {
+                if !self.receive_fastclose(now_ns, r, segment) {
+                    self.receive_reset(now_ns, r, segment);
                 }
-                subflow.ack.now = true;
-                if subflow.state == State::TimeWait && segment.flags.fin() {
-                    // Our last ACK was lost, and the time begins anew (RFC 9293 §3.10.7.4, eighth).
-                    subflow.timer_ns = now_ns + TIME_WAIT_NS;
-                }
-                self.due.acks.insert(r);
+                return;
             }
-            return;
-        }
-        // Second and fourth: RST and SYN, with the challenge ACK of RFC 5961 §3.2, §4.2.
-        if segment.flags.rst() {
-            if seq != subflow.rcv_nxt {
-                self.challenge(now_ns, r); // also with MP_FASTCLOSE, as Linux does
-            } else if !self.receive_fastclose(now_ns, r, segment) {
-                self.receive_reset(now_ns, r, segment);
-            }
-            return;
-        }
-        if segment.flags.syn() {
-            self.challenge(now_ns, r);
-            return;
-        }
-        // Fifth: the ACK field.
-        if !segment.flags.ack() {
-            return;
-        }
-        let ack = subflow.our_seq(segment.ack);
-        if ack > subflow.snd_nxt {
-            self.challenge(now_ns, r);
-            return;
-        }
-        // Not before: else one forged segment would make PAWS drop all that follow.
-        subflow.keep_timestamp(seq, segment.options.timestamps);
+            Verdict::Drop => return,
+        };
         if subflow.active_open && subflow.join.is_some_and(|j| !j.confirmed) {
             self.join_acknowledged(now_ns, r);
         }
@@ -381,7 +326,7 @@ impl<P: Stream> Connection<P> {
             self.receive_data(now_ns, r, seq, &segment.options, payload);
         }
         if fin && open && self.subflows[r].state != State::Closed {
-            self.subflows[r].fin_at = Some(seq + data_len);
+            self.subflows[r].note_peer_fin(seq + data_len);
             self.owe_acknowledgment(r);
         }
         self.receive_fin(now_ns, r);
@@ -432,12 +377,8 @@ impl<P: Stream> Connection<P> {
         let usual = KNOWN != known::NOTHING;
         let Arrival { seq, ack, .. } = arrival;
         let subflow = &mut self.subflows[r];
-        // A window is taken from no segment that is older than the last: not from further back, nor of an acknowledgment
-        // that was overtaken (RFC 9293 §3.10.7.4, SND.WL1; SND.WL2 is never above SND.UNA).
-        let fresh = seq >= subflow.snd_wl1 && (usual || ack >= subflow.snd_una);
-        if fresh {
-            subflow.snd_wl1 = seq;
-        }
+        debug_assert!(!usual || ack >= subflow.snd_una);
+        let fresh = subflow.is_window_fresh(seq, if usual { u64::MAX } else { ack });
         if usual {
             subflow.keep_timestamp(seq, arrival.timestamps);
         }
@@ -445,7 +386,9 @@ impl<P: Stream> Connection<P> {
         if self.mode == Mode::Mptcp {
             subflow.hear_window(ack, window);
         }
-        let outstanding = !subflow.board.is_empty();
+        // A usual subflow has neither SYN nor FIN outstanding. What is known before the list is looked at spares a receiver that.
+        let outstanding = if usual { subflow.snd_una < subflow.snd_nxt } else { !subflow.board.is_empty() };
+        debug_assert_eq!(outstanding, !subflow.board.is_empty());
         if outstanding {
             let clean_before = subflow.is_known_clean();
             if KNOWN == known::BARE {
@@ -463,14 +406,14 @@ impl<P: Stream> Connection<P> {
                 }
             }
         } else if !usual {
-            subflow.last_window = arrival.window; // with SACK it says nothing
+            subflow.note_idle_window(arrival.window);
         }
         if !usual {
             self.observe(now_ns, Some(r));
         }
         if self.mode == Mode::Tcp && (usual || r == self.fallback.subflow()) {
             // For TCP the acknowledgment of the subflow is that of the data; SYN and FIN take a number each.
-            let fin = u64::from(!usual && self.subflows[r].fin_sent && ack == self.subflows[r].snd_nxt);
+            let fin = if usual { 0 } else { self.subflows[r].fin_octets(ack) };
             let to = if usual && !outstanding { self.tx.una() } else { self.acknowledged_by_subflow(r, ack - fin) };
             debug_assert!(!usual || to == self.acknowledged_by_subflow(r, ack));
             let right = if fresh { to.saturating_add(window) } else { self.tx.right() };
@@ -486,8 +429,7 @@ impl<P: Stream> Connection<P> {
         if self.narrow.contains(r) {
             self.heard_while_held(now_ns, r);
         }
-        let subflow = &self.subflows[r];
-        if outstanding && subflow.fin_sent && subflow.snd_una == subflow.snd_nxt {
+        if outstanding && self.subflows[r].is_fin_acknowledged() {
             self.fin_acknowledged_on(now_ns, r);
         }
     }

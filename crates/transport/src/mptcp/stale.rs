@@ -90,7 +90,7 @@ impl<P: Stream> Connection<P> {
     pub(super) fn note_scheduled(&mut self, now_ns: u64, had_data: bool) {
         let Some(silence) = self.silence.as_mut().filter(|_| had_data) else { return };
         let heard = self.subflows.iter().enumerate().filter(|&(r, _)| silence.of(r).since.1 == 0);
-        let waits = heard.map(|(_, s)| s.timer_ns.min(s.rack.probe_ns)).filter(|&at_ns| at_ns < u64::MAX);
+        let waits = heard.map(|(_, s)| s.timer_ns.min(s.rack_timers_ns().1)).filter(|&at_ns| at_ns < u64::MAX);
         silence.period_ns = waits.map(|at_ns| at_ns.saturating_sub(now_ns)).max().unwrap_or(0);
     }
 

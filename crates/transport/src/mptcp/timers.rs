@@ -13,6 +13,7 @@ use crate::queue::Stream;
 use crate::scheduler::Repair;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
+use crate::tcp::timers::Expired;
 use crate::trace::{FallbackReason, ReinjectionReason};
 
 impl<P: Stream> Connection<P> {
@@ -48,12 +49,12 @@ impl<P: Stream> Connection<P> {
                 self.due.attention.insert(r);
                 self.due.data = true;
             }
-            if self.subflows[r].rack.timer_ns <= now_ns {
+            if self.subflows[r].rack_timers_ns().0 <= now_ns {
                 self.subflows[r].reordering_timer(now_ns, &mut self.views, r, &mut self.controller);
                 self.due.attention.insert(r);
                 self.due.data = true;
             }
-            if self.subflows[r].rack.probe_ns <= now_ns {
+            if self.subflows[r].rack_timers_ns().1 <= now_ns {
                 self.subflows[r].probe_timer(now_ns);
                 self.due.attention.insert(r);
             }
@@ -81,58 +82,38 @@ impl<P: Stream> Connection<P> {
 
     fn subflow_timer(&mut self, now_ns: u64, r: usize) {
         let beyond_window = self.is_beyond_window(r);
-        let subflow = &mut self.subflows[r];
-        subflow.timer_ns = NEVER;
-        match subflow.state {
-            State::Closed => {}
-            State::TimeWait => {
-                subflow.state = State::Closed;
-                subflow.ack.deadline_ns = NEVER;
+        match self.subflows[r].timer_expired(now_ns, &self.config.tcp, beyond_window) {
+            Expired::Nothing => {}
+            Expired::Unanswered => {
+                self.ending.cause = Some(AbortReason::TimedOut);
+                self.fail_subflow(now_ns, r, true);
             }
-            State::SynSent | State::SynReceived => {
-                subflow.retries += 1;
-                subflow.rtt.backoff += 1;
-                if subflow.retries > self.config.tcp.syn_retries {
-                    self.ending.cause = Some(AbortReason::TimedOut);
-                    self.fail_subflow(now_ns, r, true);
-                } else {
-                    subflow.syn_due = true;
-                    self.due.attention.insert(r);
-                    self.note_retry(r);
-                    let subflow = &mut self.subflows[r];
-                    let (opens, tried) = (subflow.state == State::SynSent, subflow.retries);
-                    if opens && r == 0 && self.mode == Mode::Mptcp && tried > self.config.tcp.mptcp_syn_retries {
-                        // The path may drop SYNs with options that it does not know (RFC 8684 §3.1).
-                        self.become_tcp(r, FallbackReason::NoAnswer);
-                        self.fallback.receive_single();
-                    }
+            Expired::Syn => {
+                self.due.attention.insert(r);
+                self.note_retry(r);
+                let subflow = &self.subflows[r];
+                let (opens, tried) = (subflow.state == State::SynSent, subflow.retries);
+                if opens && r == 0 && self.mode == Mode::Mptcp && tried > self.config.tcp.mptcp_syn_retries {
+                    // The path may drop SYNs with options that it does not know (RFC 8684 §3.1).
+                    self.become_tcp(r, FallbackReason::NoAnswer);
+                    self.fallback.receive_single();
                 }
             }
-            _ if subflow.active_open && subflow.join.is_some_and(|j| !j.confirmed) => {
-                // The third ACK of MP_JOIN was not acknowledged (RFC 8684 §3.2).
-                subflow.retries += 1;
-                subflow.rtt.backoff += 1;
-                if subflow.retries > self.config.tcp.syn_retries {
-                    self.ending.cause = Some(AbortReason::TimedOut);
-                    self.reset_subflow(now_ns, r, ResetReason::Performance, true);
-                } else {
-                    subflow.ack.now = true;
-                    subflow.timer_ns = now_ns + subflow.rtt.rto_ns();
-                    self.due.acks.insert(r);
-                }
+            Expired::Unconfirmed => {
+                self.ending.cause = Some(AbortReason::TimedOut);
+                self.reset_subflow(now_ns, r, ResetReason::Performance, true);
             }
-            _ if subflow.board.is_empty() => self.probe_own_window(r),
-            // A peer that has drawn its window back need not acknowledge what lies beyond it: the retransmissions are
-            // probes of a closed window, which are not given up (RFC 9293 §3.8.6, SHLD-17; §3.8.6.1).
-            _ if subflow.retries >= self.config.tcp.retries && !beyond_window => {
-                let known = subflow.board.iter().all(|s| s.offset + s.data_len() <= self.tx.una());
+            Expired::ThirdAck => self.due.acks.insert(r),
+            Expired::Idle => self.probe_own_window(r),
+            Expired::Hopeless => {
+                let known = self.subflows[r].board.iter().all(|s| s.offset + s.data_len() <= self.tx.una());
                 self.ending.cause = Some(AbortReason::TimedOut);
                 let reason = if known { ResetReason::TooMuchData } else { ResetReason::Performance };
                 self.reset_subflow(now_ns, r, reason, true);
             }
-            _ => {
-                let first = subflow.retries == 0;
-                subflow.timed_out(now_ns, &mut self.views, r, &mut self.controller, self.config.tcp.frto);
+            Expired::Retransmit { first } => {
+                let (subflow, frto) = (&mut self.subflows[r], self.config.tcp.frto);
+                subflow.timed_out(now_ns, &mut self.views, r, &mut self.controller, frto);
                 if beyond_window {
                     subflow.retries = 1; // a probe: when the window opens again, data has all its attempts
                 }

@@ -10,7 +10,6 @@ use super::connection::Connection;
 use super::state::fallback::Mode;
 use super::state::tracing::{CONNECTION_TIMERS, SUBFLOW_TIMERS, Tracing};
 use super::state::usual::Usual;
-use crate::LossDetection;
 use crate::congestion::{Phase, View};
 use crate::names::SubflowId;
 use crate::offset::Offset;
@@ -45,11 +44,12 @@ fn timers<P: Stream>(subflow: &Subflow<P>) -> [(Timer, u64); SUBFLOW_TIMERS] {
         State::Established if subflow.board.is_empty() => Timer::WindowProbe,
         _ => Timer::Retransmission,
     };
+    let (reordering_ns, probe_ns) = subflow.rack_timers_ns();
     [
         (first, subflow.timer_ns),
         (Timer::DelayedAck, subflow.ack.deadline_ns),
-        (Timer::Reordering, subflow.rack.timer_ns),
-        (Timer::Probe, subflow.rack.probe_ns),
+        (Timer::Reordering, reordering_ns),
+        (Timer::Probe, probe_ns),
     ]
 }
 
@@ -126,7 +126,7 @@ impl<P: Stream> Connection<P> {
         let timeouts = subflow.losses.as_ref().map_or(0, |losses| losses.timeouts);
         let rule = if std::mem::replace(&mut told.timeouts, timeouts) < timeouts {
             LossRule::Timeout
-        } else if subflow.sack && subflow.detection == LossDetection::RackTlp {
+        } else if subflow.uses_rack() {
             LossRule::RackTime
         } else {
             LossRule::DuplicateAcks
@@ -193,7 +193,7 @@ impl<P: Stream> Connection<P> {
             let Tracing { to, subflows, .. } = &mut *tracing;
             for (i, (timer, at_ns)) in timers(subflow).into_iter().enumerate() {
                 // The probe takes the place of a timeout that is due too (RFC 8985 §7.2).
-                if at_ns <= now_ns && !(i == 0 && subflow.rack.probe_ns <= now_ns) {
+                if at_ns <= now_ns && !(i == 0 && subflow.rack_timers_ns().1 <= now_ns) {
                     subflows[r].timers_ns[i] = NEVER;
                     to.event(now_ns, &expired(Some(id(r)), timer, at_ns));
                 }

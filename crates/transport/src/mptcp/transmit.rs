@@ -7,31 +7,14 @@ use super::connection::Connection;
 use super::first_windows::first_window;
 use super::outgoing::{Attempt, Form, Header, Outgoing, blank};
 use super::state::fallback::Mode;
-use crate::congestion::Phase;
 use crate::names::SubflowId;
 use crate::numbers::{Dsn, Theirs};
 use crate::offset::Offset;
 use crate::queue::Stream;
-use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
+use crate::tcp::transmit::DataSegment;
 use crate::trace::Sent;
 use crate::waits::Sending;
-
-/// What a data segment carries.
-pub(super) struct Carried<P> {
-    /// First sequence number on the subflow.
-    pub seq: u64,
-    /// Place in the stream.
-    pub offset: Offset,
-    /// Content.
-    pub payload: P,
-    /// Whether the FIN goes with it.
-    pub fin: bool,
-    /// Whether it was first sent as a part of a longer segment.
-    pub part: bool,
-    /// Whether it is sent for the first time.
-    pub new: bool,
-}
 
 impl<P: Stream> Connection<P> {
     /// The next segment to send now and the subflow it goes out on. Call until `None`.
@@ -142,42 +125,22 @@ impl<P: Stream> Connection<P> {
         if self.subflows[r].probe_due && self.tail_loss_probe(now_ns, r, out) {
             return true;
         }
-        if self.subflows[r].board.has_unrepaired() && self.may_retransmit(r) && !self.holds_retransmissions(r) {
-            let Some(sent) = self.subflows[r].board.retransmit(now_ns) else { return false };
-            let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
-            let part = sent.is_part();
-            out.sending = sent.sending();
-            let subflow = &mut self.subflows[r];
-            subflow.note_transmission();
-            subflow.note_retransmission(now_ns);
-            if !payload.is_empty() {
-                subflow.statistics.data_segments_sent += 1;
-                subflow.statistics.retransmissions += 1;
-            }
-            // What all waits for has only now been sent again: the timeout counts from here, as in Linux (RFC 6675 §6 leaves the
-            // choice), or a loss found late would be followed by a timeout before the answer can be there.
-            let waits = subflow.losses.as_ref().is_some_and(|losses| losses.recovery.waits);
-            if subflow.timer_ns == NEVER || (seq <= subflow.snd_una && !waits) {
-                subflow.restart_timer(now_ns);
-            }
-            self.views[r].in_flight = subflow.pipe();
-            if let Some(rate) = &mut subflow.rate {
-                let in_flight = u64::from(self.views[r].in_flight) * u64::from(self.views[r].mss);
-                rate.sent_again(now_ns, seq + payload.len() as u64 + u64::from(fin), in_flight, true);
-            }
-            self.pace(now_ns, r, payload.len());
-            let deadline_ns = self.subflows[r].deadline_ns();
+        if self.subflows[r].has_retransmission(&self.views[r]) && !self.holds_retransmissions(r) {
+            let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
+            let Some((data, sending)) = subflow.retransmit(now_ns, view) else { return false };
+            out.sending = sending;
+            subflow.pace(now_ns, data.payload.len(), view);
+            let deadline_ns = subflow.deadline_ns();
             self.wake_by(deadline_ns);
             if self.trace.is_some() {
-                let again = self.subflows[r].board.sending_of(seq);
+                let again = self.subflows[r].board.sending_of(data.seq);
                 let why = if again == Sending::Timeout { Sent::Timeout } else { Sent::Retransmission };
-                self.tell_segment(now_ns, r, (seq, offset, payload.len() as u64, fin), why);
+                self.tell_segment(now_ns, r, data.extent(), why);
             }
-            self.data_segment::<false>(now_ns, r, Carried { seq, offset, payload, fin, part, new: false }, out);
+            self.data_segment::<false>(now_ns, r, data, out);
             return true;
         }
-        let confirmed = self.subflows[r].join.is_none_or(|j| j.confirmed);
-        if self.subflows[r].fin_requested && !self.subflows[r].fin_sent && confirmed {
+        if self.subflows[r].owes_fin() {
             self.fin(now_ns, r, out);
             return true;
         }
@@ -188,7 +151,7 @@ impl<P: Stream> Connection<P> {
     #[inline(never)]
     fn sent_unclean(&mut self, now_ns: u64, r: usize, len: usize) {
         self.note_sent(now_ns, r, len);
-        self.pace(now_ns, r, len);
+        self.subflows[r].pace(now_ns, len, &mut self.views[r]);
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);
     }
@@ -206,22 +169,6 @@ impl<P: Stream> Connection<P> {
         {
             pacing.set_rate(to);
         }
-    }
-
-    /// A packet left: pacing may hold back the next.
-    fn pace(&mut self, now_ns: u64, r: usize, len: usize) {
-        if let Some(pacing) = &mut self.subflows[r].pacing {
-            self.views[r].held = pacing.sent(now_ns, len as u64, &self.views[r]);
-        }
-    }
-
-    /// A retransmission needs room in the window; the first of a recovery, or of a timeout (RFC 6298 §5.4), goes out in any
-    /// case.
-    fn may_retransmit(&self, r: usize) -> bool {
-        self.views[r].has_room()
-            || (self.views[r].phase != Phase::Open
-                && self.subflows[r].losses.as_ref().is_none_or(|l| l.recovery.sent == 0))
-            || self.views[r].in_flight == 0
     }
 
     /// While the peer may lack our key, the first data goes with MP_CAPABLE (RFC 8684 §3.1), which takes less room
@@ -265,7 +212,7 @@ impl<P: Stream> Connection<P> {
         } else {
             self.sent_unclean(now_ns, r, payload.len());
         }
-        self.data_segment::<MORE>(now_ns, r, Carried { seq, offset, payload, fin, part: false, new: true }, out);
+        self.data_segment::<MORE>(now_ns, r, DataSegment { seq, offset, payload, fin, part: false, new: true }, out);
         has_room
     }
 
@@ -279,13 +226,7 @@ impl<P: Stream> Connection<P> {
     /// The FIN goes out (RFC 9293 §3.10.4).
     pub(super) fn note_fin(&mut self, r: usize) {
         self.usual.forget();
-        let subflow = &mut self.subflows[r];
-        subflow.fin_requested = true;
-        subflow.fin_sent = true;
-        subflow.state = match subflow.state {
-            State::CloseWait => State::LastAck,
-            _ => State::FinWait1,
-        };
+        self.subflows[r].note_fin();
     }
 
     /// A segment with data, a FIN, or both. `MORE`: new data, and more of it is written.
@@ -294,25 +235,25 @@ impl<P: Stream> Connection<P> {
         &mut self,
         now_ns: u64,
         r: usize,
-        carried: Carried<P>,
+        data: DataSegment<P>,
         out: &mut Outgoing<P>,
     ) {
-        let end = carried.offset + carried.payload.len() as u64;
-        debug_assert!(!MORE || (end < self.tx.end() && !carried.fin && !carried.part));
+        let end = data.offset + data.payload.len() as u64;
+        debug_assert!(!MORE || (end < self.tx.end() && !data.fin && !data.part));
         let flags = if !MORE && end == self.tx.end() { Flags::ACK | Flags::PSH } else { Flags::ACK };
-        let alone = MORE || (!carried.fin && !carried.part);
+        let alone = MORE || (!data.fin && !data.part);
         if alone && self.is_known_usual(r) && self.is_compact::<MORE>(r, end) {
-            let Carried { seq, offset, payload, .. } = carried;
+            let DataSegment { seq, offset, payload, .. } = data;
             self.compact_data(now_ns, r, (seq, offset, payload), out);
             out.compact.flags = flags;
         } else {
-            self.whole_data_segment(now_ns, r, carried, flags, out);
+            self.whole_data_segment(now_ns, r, data, flags, out);
         }
     }
 
     #[inline(never)]
-    fn whole_data_segment(&mut self, now_ns: u64, r: usize, carried: Carried<P>, flags: Flags, out: &mut Outgoing<P>) {
-        let Carried { seq, offset, payload, fin, part, new } = carried;
+    fn whole_data_segment(&mut self, now_ns: u64, r: usize, data: DataSegment<P>, flags: Flags, out: &mut Outgoing<P>) {
+        let DataSegment { seq, offset, payload, fin, part, new } = data;
         let len = payload.len() as u64;
         let flags = if fin { flags | Flags::FIN } else { flags };
         let segment = &mut out.segment;
@@ -450,11 +391,11 @@ impl<P: Stream> Connection<P> {
             flags = flags | Flags::ECE | Flags::CWR; // RFC 3168 §6.1.1
         }
         let seq = 0;
-        let earned = self.subflows[r].earned;
+        let (rcv_ssthresh, unmoved) = (self.subflows[r].rcv_ssthresh, self.subflows[r].unmoved_window);
         let mut segment = self.segment(now_ns, r, seq, flags);
         // RFC 7323 §2.2: the window of a SYN is not scaled.
         segment.window = first_window(&self.config, !passive).min(0xffff) as u16;
-        self.subflows[r].earned = earned; // what it was told is in the SYN
+        (self.subflows[r].rcv_ssthresh, self.subflows[r].unmoved_window) = (rcv_ssthresh, unmoved); // what it was told is in the SYN
         segment.options.dss = None;
         if !passive {
             segment.ack = 0;
@@ -464,16 +405,12 @@ impl<P: Stream> Connection<P> {
         let mptcp = self.syn_option(r, passive);
         segment.options.rare = Some(Box::new(RareOptions {
             mss: Some(self.config.mss),
-            window_scale: (!passive || self.subflows[r].peer_scales).then(|| self.rx.window.scale()),
+            window_scale: self.subflows[r].offered_scale(self.rx.window.scale(), passive),
             sack_permitted: if passive { self.subflows[r].sack } else { self.config.tcp.offers_sack() },
             mptcp: mptcp.into_iter().collect(),
             unknown: Vec::new(),
         }));
-        let subflow = &mut self.subflows[r];
-        subflow.snd_nxt = 1;
-        subflow.syn_sent_ns = now_ns;
-        subflow.timer_ns = now_ns + subflow.rtt.rto_ns();
-        let deadline_ns = subflow.timer_ns;
+        let deadline_ns = self.subflows[r].syn_sent(now_ns);
         self.wake_by(deadline_ns);
         segment
     }

@@ -8,16 +8,16 @@ use crate::queue::Stream;
 use crate::tcp::subflow::{State, Subflow};
 
 impl<P: Stream> Connection<P> {
-    /// The buffer has room for a larger window than subflow `r` has earned.
+    /// The buffer has room for a larger window than subflow `r` announces.
     #[cold]
     pub(super) fn grow_window(&mut self, r: usize, len: usize) {
         let subflow = &mut self.subflows[r];
-        if subflow.earned.arrived(len as u64, subflow.reorder.len(), counted_mss(&self.config)) {
+        if subflow.rcv_ssthresh.arrived(len as u64, subflow.reorder.len(), counted_mss(&self.config)) {
             subflow.ack.window_grew();
-            self.rx.window.grow(subflow.earned.window.into());
+            self.rx.window.grow(subflow.rcv_ssthresh.bytes.into());
         }
         if let Some(tuning) = self.rx.window.tuning.as_mut().filter(|t| !t.shared) {
-            tuning.measured(subflow.earned.ratio);
+            tuning.measured(subflow.rcv_ssthresh.ratio);
         }
     }
 
@@ -31,17 +31,15 @@ impl<P: Stream> Connection<P> {
             !matches!(s.state, State::SynReceived | State::TimeWait | State::Closed)
                 && (s.state != State::SynSent || s.snd_nxt > 0)
         };
-        let (rtt_ns, ratio) = self
-            .subflows
-            .iter()
-            .filter(there)
-            .fold((0, Ratio::MOST), |(rtt_ns, ratio), s| (s.receive_rtt_ns.max(rtt_ns), s.earned.ratio.min(ratio)));
+        let (rtt_ns, ratio) = self.subflows.iter().filter(there).fold((0, Ratio::MOST), |(rtt_ns, ratio), s| {
+            (s.receive_rtt_ns.max(rtt_ns), s.rcv_ssthresh.ratio.min(ratio))
+        });
         let seen = Seen { rtt_ns, ratio, read, unread: if tuning.shared { 0 } else { unread } };
         if tuning.next_round(self.clock_ns, seen) {
             let room = tuning.room();
             let data = room.ratio.data(room.memory.into());
             for subflow in &mut self.subflows {
-                subflow.earned.follow(room.memory.into(), data);
+                subflow.rcv_ssthresh.follow(room.memory.into(), data);
             }
             if self.config.tcp.quick_acks == 0 {
                 self.rx.window.grow(data);

@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn sixteen_segments_and_those_that_enlarge_the_window_are_acknowledged_at_once() {
-        // Six segments enlarge the first window (`earned.rs`), and 16 more follow, as a kernel of 6.12 has it.
+        // Six segments enlarge the first window (`rcv_ssthresh.rs`), and 16 more follow, as a kernel of 6.12 has it.
         let mut ack = Acknowledging::new(&TcpOptions::default());
         let after = acknowledged(&mut ack, 28, 6);
         assert_eq!(after, (1..=22).chain([24, 26, 28]).collect::<Vec<_>>());

@@ -2,20 +2,25 @@
 
 pub mod acknowledge;
 pub mod arrival;
-pub mod earned;
+pub mod close;
 pub mod ecn;
+pub mod handshake;
 pub mod losses;
 pub mod notes;
 pub mod pacing;
+pub mod path_mtu;
 pub mod rack;
 pub mod ranges;
 pub mod rate;
+pub mod rcv_ssthresh;
+pub mod receive;
 pub mod recovery;
 pub mod reorder;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
 pub mod subflow;
-mod too_big;
+pub mod timers;
+pub mod transmit;
 pub mod validation;
 pub mod wholes;

@@ -16,10 +16,6 @@ pub struct Rack {
     pub timer_ns: u64,
     /// When the tail loss probe goes out.
     pub probe_ns: u64,
-    /// The probe that is under way.
-    pub probe: Option<Probe>,
-    /// `multiplier` was raised for the data below this sequence number: once a round trip (RACK.dsack_round).
-    raised_below: u64,
     /// How many quarters of the smallest RTT a segment may come late (RACK.reo_wnd_mult).
     multiplier: u8,
     /// Recoveries until it returns to one (RACK.reo_wnd_persist).
@@ -28,6 +24,10 @@ pub struct Rack {
     reordering: bool,
     /// There was an RTT sample since the last probe, or since the beginning (§7.3).
     pub sampled: bool,
+    /// The probe that is under way.
+    pub probe: Option<Probe>,
+    /// `multiplier` was raised for the data below this sequence number: once a round trip (RACK.dsack_round).
+    raised_below: u64,
 }
 
 /// A tail loss probe (RFC 8985 §7.4).

@@ -7,11 +7,11 @@ use crate::row::Row;
 
 /// Data out of order on a subflow, by sequence number. Without memory while there is none: mostly there is none.
 #[derive(Debug)]
-pub struct Reorder<P: Stream>(Option<Box<Held<P>>>);
+pub struct Reorder<P: Stream>(Option<Box<OutOfOrder<P>>>);
 
 /// What is held; something is.
 #[derive(Debug)]
-struct Held<P: Stream> {
+struct OutOfOrder<P: Stream> {
     pieces: Row<Piece<P>>,
     /// Maximal contiguous ranges.
     ranges: Ranges,
@@ -40,7 +40,7 @@ impl<P: Stream> Reorder<P> {
     pub fn insert(&mut self, next: u64, piece: Piece<P>) {
         let (at, end) = (piece.at, piece.end());
         if at < end {
-            let held = self.0.get_or_insert_with(Held::boxed);
+            let held = self.0.get_or_insert_with(OutOfOrder::boxed);
             held.pieces.insert(next, piece);
             let range = held.ranges.join(at, end);
             held.note(at, range);
@@ -84,10 +84,10 @@ impl<P: Stream> Reorder<P> {
     }
 }
 
-impl<P: Stream> Held<P> {
+impl<P: Stream> OutOfOrder<P> {
     #[cold]
     fn boxed() -> Box<Self> {
-        Box::new(Held { pieces: Row::new(), ranges: Ranges::new(), recent: [0; 4] })
+        Box::new(OutOfOrder { pieces: Row::new(), ranges: Ranges::new(), recent: [0; 4] })
     }
 
     /// `range` was touched at `at`.

@@ -4,26 +4,27 @@ use crate::TcpOptions;
 
 /// Estimator of one subflow.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct RttEstimator {
+    /// Sum of all samples.
+    pub sum_ns: u128,
     /// SRTT; 0 before the first sample.
     pub srtt_ns: u64,
     /// RTTVAR.
     pub rttvar_ns: u64,
     /// Smallest sample; 0 before the first.
     pub min_rtt_ns: u64,
-    /// Sum of all samples.
-    pub sum_ns: u128,
     /// Number of samples.
     pub samples: u64,
     /// Consecutive timeouts without progress.
     pub backoff: u32,
-    min_ns: u64,
-    max_ns: u64,
     backs_off: bool,
-    /// Before the first sample.
-    initial_ns: u64,
     /// The congestion control wants to be told of each sample.
     pub told: bool,
+    min_ns: u64,
+    max_ns: u64,
+    /// Before the first sample.
+    initial_ns: u64,
 }
 
 /// RFC 6298 §2.1: before the first sample.

@@ -415,6 +415,23 @@ impl<P: Stream> Scoreboard<P> {
         let (Some(first), Some(last)) = (self.sent.front(), self.sent.back()) else { return };
         let (una, nxt) = (first.seq, last.end());
         let previous = self.found.get_or_insert_default().previous_blocks;
+        if let &[block, ref others @ ..] = blocks
+            && block.left == previous[0].left
+            && block.right != previous[0].right
+            && previous[0].left != previous[0].right
+            && others == &previous[1..blocks.len()]
+        {
+            // Mostly the first block has grown, and the others are those of the last acknowledgment.
+            let (left, known, right) = (expand(block.left), expand(previous[0].right), expand(block.right));
+            let grown = left.max(una) < known && known < right && right <= nxt;
+            if grown {
+                self.mark_sacked(left, known, right, now_ns, delivered);
+                let seen = &mut self.found.get_or_insert_default().previous_blocks;
+                seen[0] = block;
+                seen[blocks.len()..].fill(SackBlock::default());
+                return;
+            }
+        }
         let mut seen = [SackBlock::default(); 4];
         for (&block, slot) in blocks.iter().zip(&mut seen) {
             // Mostly all but the first were in the last acknowledgment too, word for word.
@@ -736,6 +753,23 @@ mod tests {
         let mut delivered = Delivered::default();
         b.acknowledge(501, 1_010, &mut delivered);
         assert_eq!((delivered.segments, delivered.rtt_ns), (5, None));
+    }
+
+    /// That the first block has grown is seen at once; with the blocks in another order it is searched for.
+    #[test]
+    fn a_block_that_grows_marks_what_is_new() {
+        let (mut one, mut other) = (board(), board());
+        for board in [&mut one, &mut other] {
+            sack(board, &[(301, 401), (101, 201)]);
+        }
+        for to in [401, 451, 501, 601, 601, 701] {
+            let (first, second) = ((301, to), (101, 201));
+            let (ours, theirs) = (sack(&mut one, &[first, second]), sack(&mut other, &[second, first]));
+            assert_eq!((ours, one.sacked()), (theirs, other.sacked()), "{to}");
+        }
+        assert_eq!(one.sacked(), 5);
+        assert_eq!(sack(&mut one, &[(301, 1101), (101, 201)]).segments, 0, "never sent");
+        assert_eq!(sack(&mut one, &[(301, 801), (101, 201)]).segments, 1);
     }
 
     #[test]

@@ -296,8 +296,8 @@ impl<P: Stream> Subflow<P> {
                 rtt_ns: rtt_ns.max(1),
                 now_ns,
                 recovering: group[r].phase == Phase::Recovery,
-                segments_sent: self.statistics.data_segments_sent,
-                segments_sent_again: self.statistics.retransmissions,
+                segments_sent: self.sent.data_segments,
+                segments_sent_again: self.sent.retransmissions,
             };
             controller.on_sample(group, r, &sample);
         }
@@ -366,7 +366,7 @@ impl<P: Stream> Subflow<P> {
             Phase::Recovery if over => {
                 self.end_recovery(&mut group[r]);
                 let ssthresh = group[r].ssthresh;
-                let again = self.statistics.retransmissions;
+                let again = self.sent.retransmissions;
                 let safe = self.validation.repaired(ssthresh, again);
                 let cwnd = safe.map_or(ssthresh, |safe| safe.min(ssthresh));
                 self.notes.window(WindowReason::Recovered);
@@ -378,7 +378,7 @@ impl<P: Stream> Subflow<P> {
             }
             Phase::Recovery | Phase::Loss => {}
         }
-        if self.sack && self.detection == LossDetection::RackTlp {
+        if self.uses_rack() {
             self.rack.delivered(delivered, now_ns);
         }
         self.detect(now_ns, delivered, group, r, controller);
@@ -428,7 +428,7 @@ impl<P: Stream> Subflow<P> {
             // A window that was not filled says nothing of the path: what was used does (RFC 7661 §4.4.1), or what was in
             // flight (RFC 5681 equation 4).
             let outstanding = self.board.outstanding();
-            let safe = self.validation.lost(outstanding, group[r].cwnd, self.statistics.retransmissions);
+            let safe = self.validation.lost(outstanding, group[r].cwnd, self.sent.retransmissions);
             if let Some(safe) = safe {
                 self.set_cwnd(now_ns, safe, &mut group[r]);
             } else if 2.0 * f64::from(outstanding) < group[r].cwnd && !self.validation.is_linux() {
@@ -488,8 +488,7 @@ impl<P: Stream> Subflow<P> {
             group[r].ssthresh = ssthresh.min(group[r].ssthresh);
         } else if fresh {
             self.remember(&group[r]);
-            if let Some(safe) =
-                self.validation.lost(self.board.outstanding(), group[r].cwnd, self.statistics.retransmissions)
+            if let Some(safe) = self.validation.lost(self.board.outstanding(), group[r].cwnd, self.sent.retransmissions)
             {
                 self.set_cwnd(now_ns, safe, &mut group[r]);
             }
@@ -497,7 +496,7 @@ impl<P: Stream> Subflow<P> {
             let view = &mut group[r];
             view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
         }
-        let patience_ns = (self.sack && self.detection == LossDetection::RackTlp).then(|| {
+        let patience_ns = self.uses_rack().then(|| {
             self.rack.patience_ns(
                 group[r].min_rtt_ns,
                 group[r].srtt_ns,

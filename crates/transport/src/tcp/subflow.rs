@@ -1,27 +1,28 @@
 //! State of one subflow, and what of it needs no knowledge of the connection.
 
-use wire::{Flags, Payload, SackBlock, SackBlocks, Segment, Timestamps};
+use std::num::NonZeroU64;
+
+use wire::{Flags, Payload, Segment, Timestamps};
 
 use super::acknowledge::{Acknowledging, NEVER};
-use super::earned::Earned;
 use super::ecn::Ecn;
 use super::losses::Losses;
 use super::notes::Notes;
 use super::pacing::Pacing;
 use super::rack::Rack;
 use super::rate::RateSampler;
+use super::rcv_ssthresh::RcvSsthresh;
 use super::recovery::Frto;
 use super::reorder::Reorder;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::validation::Validation;
-use crate::congestion::{View, Window};
+use crate::congestion::{Feedback, View, Window};
 use crate::ends::Ends;
 use crate::names::Tuple;
 use crate::numbers::{Ours, SeqNumber, Theirs};
-use crate::offset::Offset;
 use crate::queue::Stream;
-use crate::statistics::Counts;
+use crate::statistics::{ReceivedCounts, SentCounts, WaitedCounts};
 use crate::trace::WindowReason;
 use crate::{LossDetection, TcpOptions};
 
@@ -76,25 +77,25 @@ impl ResetAnswer {
 
 /// A subflow. Sequence numbers are 64 bits and count from the SYN of their direction, which is 0; the first byte of
 /// data is 1, as in a data sequence mapping.
-// The order of the fields is kept: what nearly every segment touches shares lines of the cache.
+// Lines of the cache, in order: what data that arrives and acknowledgments touch is in the first three, what a sender of
+// data touches is in the first two and in the four that begin with the scoreboard.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Subflow<P: Stream> {
-    // What nearly every segment touches.
     pub rcv_nxt: u64,
     pub snd_una: u64,
     pub snd_nxt: u64,
     /// Sequence number of the segment that the peer's window was taken from last (SND.WL1, RFC 9293 §3.3.1).
-    pub snd_wl1: u64,
+    pub(super) snd_wl1: u64,
     /// The end of what the peer's window of this subflow allows, the largest that it has told (RFC 8684 §3.3.5). Under TCP
     /// the window of the stream is this one, and here stands no limit.
     pub right: u64,
     /// Initial sequence numbers, ours and the peer's.
     pub(super) iss: SeqNumber<Ours>,
-    irs: SeqNumber<Theirs>,
+    pub(super) irs: SeqNumber<Theirs>,
     /// Ours and the peer's, as in the tuple: every segment has them.
     pub ports: (u16, u16),
-    ts_recent: u32,
+    pub(super) ts_recent: u32,
     pub timestamps: bool,
     pub sack: bool,
     pub snd_wscale: u8,
@@ -102,65 +103,72 @@ pub struct Subflow<P: Stream> {
     /// Remembered of [`is_clean`](Self::is_clean): acknowledgments and new data have nothing else to look after.
     pub(super) clean: bool,
     pub state: State,
-    /// The peer's MSS or ours, whichever is less, in bytes; options take from it.
-    pub mss: u32,
+
     pub ack: Acknowledging,
-    /// The receive window that it has earned, where the buffer grows.
-    pub earned: Earned,
-    /// Smoothed RTT as the receiver of data sees it, from timestamp echoes; 0 when unknown.
-    pub receive_rtt_ns: u64,
-    /// Retransmission, handshake or TIME-WAIT timer.
-    pub timer_ns: u64,
-    /// Data below this sequence number was sent while the window was the limit.
-    pub limited_below: u64,
-    pub retries: u32,
-    pub duplicate_acks: u32,
-    pub rtt: RttEstimator,
-    pub rack: Rack,
-    pub validation: Validation,
-    pub board: Scoreboard<P>,
-    pub statistics: Counts,
     pub reorder: Reorder<P>,
     /// What arrived twice and is to be reported (D-SACK, RFC 2883).
-    pub duplicate: Option<(u64, u64)>,
+    pub(super) duplicate: Option<(u64, NonZeroU64)>,
+    /// The window field as long as nothing comes from the peer, once it was computed.
+    pub unmoved_window: Option<u16>,
+    /// The peer's MSS or ours, whichever is less, in bytes; options take from it.
+    pub mss: u32,
+
+    /// Up to where the receive window may go, where the buffer grows.
+    pub rcv_ssthresh: RcvSsthresh,
+    /// Smoothed RTT as the receiver of data sees it, from timestamp echoes; 0 when unknown.
+    pub receive_rtt_ns: u64,
+    pub received: ReceivedCounts,
     /// None as long as nothing was lost, probed for, or marked.
     pub losses: Option<Box<Losses>>,
 
-    // What few do.
+    pub board: Scoreboard<P>,
+    /// Retransmission, handshake or TIME-WAIT timer.
+    pub timer_ns: u64,
+    /// Data below this sequence number was sent while the window was the limit.
+    pub(super) limited_below: u64,
+    pub retries: u32,
+    pub(super) duplicate_acks: u32,
+    pub rtt: RttEstimator,
+    pub sent: SentCounts,
+    pub(super) rack: Rack,
+    pub(super) validation: Validation,
+
+    // What few segments touch.
     ends: Ends,
     pub ecn: Ecn,
     pub pacing: Option<Box<Pacing>>,
     /// For a control that asks for it.
     pub rate: Option<Box<RateSampler>>,
     /// Sequence number of the peer's FIN.
-    pub fin_at: Option<u64>,
-    pub syn_sent_ns: u64,
+    pub(super) fin_at: Option<u64>,
+    pub(super) syn_sent_ns: u64,
+    pub waited: WaitedCounts,
     /// It answers a segment that fits nothing (RFC 9293 §3.5.2).
     pub reset_answer: Option<Box<ResetAnswer>>,
     /// None: the subflow that opened the connection.
     pub join: Option<Join>,
     /// The window field of the last acknowledgment.
-    pub last_window: u16,
+    pub(super) last_window: u16,
     pub local_id: u8,
     pub remote_id: u8,
     /// Opened by this host.
     pub active_open: bool,
     pub backup: bool,
     /// The peer offered window scaling.
-    pub peer_scales: bool,
-    pub detection: LossDetection,
+    pub(super) peer_scales: bool,
+    pub(super) detection: LossDetection,
     /// See [`TcpOptions::shortcuts`].
     pub(super) shortcuts: bool,
     /// See [`TcpOptions::impatient`].
-    pub impatient: bool,
+    pub(super) impatient: bool,
     /// The control sets the window with each delivery, in recovery too.
-    pub steered: bool,
+    pub(super) steered: bool,
     /// A tail loss probe is to be sent.
     pub probe_due: bool,
     /// A SYN or SYN/ACK is to be sent.
     pub syn_due: bool,
     pub fin_requested: bool,
-    pub fin_sent: bool,
+    pub(super) fin_sent: bool,
     /// A reset is to be sent.
     pub reset_due: bool,
     pub notes: Notes,
@@ -223,8 +231,11 @@ impl<P: Stream> Subflow<P> {
             fin_at: None,
             duplicate: None,
             ack: Acknowledging::new(options),
-            earned: Earned::whole(mss),
-            statistics: Counts::default(),
+            rcv_ssthresh: RcvSsthresh::whole(mss),
+            unmoved_window: None,
+            received: ReceivedCounts::default(),
+            sent: SentCounts::default(),
+            waited: WaitedCounts::default(),
             losses: None,
             notes: Notes::default(),
         }
@@ -239,6 +250,36 @@ impl<P: Stream> Subflow<P> {
     pub fn set_tuple(&mut self, tuple: Tuple) {
         self.ends = tuple.into();
         self.ports = (tuple.local.port(), tuple.remote.port());
+    }
+
+    /// Gives the congestion control the feedback that it asks for. `linux`: windows are validated as in Linux; `kernel`: rates are
+    /// measured so too.
+    pub fn serve(&mut self, feedback: Feedback, linux: bool, kernel: bool) {
+        if linux {
+            self.validation.become_linux();
+        }
+        if feedback != Feedback::Acks {
+            self.rate = Some(Box::new(RateSampler::new(kernel)));
+        }
+        if feedback == Feedback::Steering {
+            self.steered = true;
+            self.pacing.get_or_insert_default();
+        }
+    }
+
+    /// Whether losses are found by time (RFC 8985).
+    pub fn uses_rack(&self) -> bool {
+        self.sack && self.detection == LossDetection::RackTlp
+    }
+
+    /// Whether nothing but data and acknowledgments is to be looked after: neither handshake nor closing, nor ECN.
+    pub fn is_usual(&self) -> bool {
+        self.state == State::Established
+            && !self.fin_requested
+            && self.fin_at.is_none()
+            && self.sack
+            && !self.ecn.enabled
+            && self.join.is_none_or(|j| j.confirmed)
     }
 
     /// Data may be sent on it.
@@ -258,18 +299,6 @@ impl<P: Stream> Subflow<P> {
         self.irs = irs;
     }
 
-    /// The place of the octet with this sequence number of the peer.
-    #[inline]
-    pub fn their_seq(&self, seq: u32) -> u64 {
-        SeqNumber::sent(seq).place(self.irs, self.rcv_nxt)
-    }
-
-    /// The place of an acknowledgment, or of a SACK edge, of ours.
-    #[inline]
-    pub fn our_seq(&self, ack: u32) -> u64 {
-        SeqNumber::acknowledged(ack).place(self.iss, self.snd_una)
-    }
-
     /// The sequence number of a place that the peer sends.
     #[inline(always)]
     pub fn their_number(&self, place: u64) -> SeqNumber<Theirs> {
@@ -280,13 +309,6 @@ impl<P: Stream> Subflow<P> {
     #[inline(always)]
     pub fn our_number(&self, place: u64) -> SeqNumber<Ours> {
         self.iss.plus(place)
-    }
-
-    /// The peer has acknowledged up to `ack` and has room for `window` bytes from there on. An acknowledgment that was
-    /// overtaken is known by nothing, so that the edge never moves back.
-    #[inline(always)]
-    pub fn hear_window(&mut self, ack: u64, window: u64) {
-        self.right = self.right.max(ack + window);
     }
 
     /// New bytes that the window of this subflow allows.
@@ -306,6 +328,12 @@ impl<P: Stream> Subflow<P> {
         (now_ns / 1_000_000) as u32
     }
 
+    /// The peer's timestamps on its SYN.
+    pub fn learn_timestamps(&mut self, timestamps: Option<Timestamps>) {
+        self.timestamps &= timestamps.is_some();
+        self.ts_recent = timestamps.map_or(0, |t| t.value);
+    }
+
     /// The timestamps of a segment sent now.
     pub fn timestamps_now(&self, now_ns: u64) -> Option<Timestamps> {
         self.timestamps.then(|| self.own_timestamps(now_ns))
@@ -317,76 +345,6 @@ impl<P: Stream> Subflow<P> {
         Timestamps { value: Self::ts_now(now_ns), echo: self.ts_recent }
     }
 
-    /// The peer's timestamps on its SYN.
-    pub fn learn_timestamps(&mut self, timestamps: Option<Timestamps>) {
-        self.timestamps &= timestamps.is_some();
-        self.ts_recent = timestamps.map_or(0, |t| t.value);
-    }
-
-    /// RFC 7323 §5.3 R1: whether the segment is not older than what was seen (PAWS).
-    #[inline]
-    pub fn is_recent(&self, timestamps: Option<Timestamps>) -> bool {
-        timestamps.is_none_or(|t| !self.timestamps || (t.value.wrapping_sub(self.ts_recent) as i32) >= 0)
-    }
-
-    /// §5.3 R3: keeps the timestamp of a segment that is taken, to echo it.
-    #[inline]
-    pub fn keep_timestamp(&mut self, seq: u64, timestamps: Option<Timestamps>) {
-        if let (true, Some(t)) = (self.timestamps && seq <= self.rcv_nxt, timestamps) {
-            self.ts_recent = t.value;
-        }
-    }
-
-    /// Learns the round trip from the timestamp that a data segment echoes, in milliseconds: all that a pure receiver
-    /// knows of it (RFC 7323 §4).
-    pub fn take_echo(&mut self, timestamps: Option<Timestamps>, now_ns: u64) {
-        let Some(t) = timestamps.filter(|t| self.timestamps && t.echo != 0) else { return };
-        let ms = Self::ts_now(now_ns).wrapping_sub(t.echo);
-        if ms < 1 << 20 {
-            let rtt_ns = u64::from(ms.max(1)) * 1_000_000;
-            let old_ns = self.receive_rtt_ns;
-            self.receive_rtt_ns = if rtt_ns < old_ns || old_ns == 0 { rtt_ns } else { (7 * old_ns + rtt_ns) / 8 };
-        }
-    }
-
-    /// Whether there is anything to report in SACK blocks.
-    #[inline(always)]
-    pub fn has_blocks(&self) -> bool {
-        self.sack && (self.has_usual_blocks() || self.fin_at.is_some())
-    }
-
-    /// As [`has_blocks`](Self::has_blocks), where SACK is in use and no FIN has come.
-    #[inline(always)]
-    pub fn has_usual_blocks(&self) -> bool {
-        self.duplicate.is_some() || !self.reorder.is_empty()
-    }
-
-    /// SACK blocks for a segment with `room` bytes of option space left: a duplicate first (RFC 2883 §4), then what
-    /// arrived out of order. `blocks` is empty before.
-    #[inline]
-    pub fn sack_blocks(&mut self, room: usize, blocks: &mut SackBlocks) {
-        let fitting = SackBlocks::fitting(room);
-        if !self.sack || fitting == 0 {
-            return;
-        }
-        let irs = self.irs;
-        let wire = |place: u64| irs.plus(place).on_wire();
-        if let Some((left, right)) = self.duplicate.take() {
-            blocks.push(SackBlock { left: wire(left), right: wire(right) });
-        }
-        // A FIN takes a sequence number and is reported like data.
-        let mut fin = self.fin_at;
-        self.reorder.report(fitting - blocks.len(), |(left, right)| {
-            let joined = fin.take_if(|fin| *fin == right);
-            blocks.push(SackBlock { left: wire(left), right: wire(right + u64::from(joined.is_some())) });
-        });
-        if let Some(fin) = fin
-            && blocks.len() < fitting
-        {
-            blocks.push(SackBlock { left: wire(fin), right: wire(fin + 1) });
-        }
-    }
-
     /// All below this sequence number was sent when the last recovery, or timeout, began.
     #[inline]
     pub fn recovery_point(&self) -> u64 {
@@ -396,19 +354,6 @@ impl<P: Stream> Subflow<P> {
     /// Where F-RTO stands.
     pub fn frto(&self) -> Frto {
         self.losses.as_ref().map_or(Frto::Off, |losses| losses.frto)
-    }
-
-    /// A segment goes out, which counts in a recovery.
-    #[inline(always)]
-    pub fn note_transmission(&mut self) {
-        if let Some(losses) = &mut self.losses {
-            losses.recovery.sent += 1;
-        }
-    }
-
-    /// Restarts the retransmission timer (RFC 6298 §5.1–5.3).
-    pub fn restart_timer(&mut self, now_ns: u64) {
-        self.timer_ns = if self.board.is_empty() { NEVER } else { now_ns + self.rtt.rto_ns() };
     }
 
     /// The window kept the transport from sending more.
@@ -432,60 +377,6 @@ impl<P: Stream> Subflow<P> {
         }
     }
 
-    /// New data at `offset` of the stream, a FIN, or both go out for the first time. The answer is their first sequence number.
-    #[inline(always)]
-    pub fn send_new(&mut self, now_ns: u64, (offset, payload, fin): (Offset, &P, bool), view: &mut View) -> u64 {
-        let (seq, len) = (self.snd_nxt, payload.len() as u64);
-        debug_assert!(len == 0 || seq + len <= self.right, "beyond the window of this subflow");
-        if self.board.is_empty() {
-            self.resume(now_ns, view);
-        }
-        self.ack.data_sent(now_ns);
-        self.snd_nxt = seq + len + u64::from(fin);
-        self.board.push(seq, offset, payload.clone(), fin, now_ns);
-        self.statistics.data_segments_sent += u64::from(len > 0);
-        if self.timer_ns == NEVER {
-            self.restart_timer(now_ns);
-        }
-        seq
-    }
-
-    /// The sender's account of a segment that has just gone out for the first time. Answers whether it is clean, and whether the
-    /// congestion window has room for more.
-    #[inline(always)]
-    pub fn first_sent(&mut self, now_ns: u64, view: &mut View) -> (bool, bool) {
-        let clean = self.clean;
-        if clean {
-            debug_assert!(self.is_clean(view));
-            view.in_flight = self.board.outstanding();
-        } else {
-            self.note_transmission();
-            view.in_flight = self.pipe();
-        }
-        let has_room = view.has_room();
-        if !has_room {
-            self.note_limited(); // whatever the other subflows do: this window was used up (RFC 7661)
-        }
-        if clean {
-            self.rack.arm_probe(now_ns, view.srtt_ns, view.in_flight, self.timer_ns);
-        } else {
-            self.arm_probe(now_ns, view);
-        }
-        (clean, has_room)
-    }
-
-    /// When a sender wants attention for what it has just sent or heard; `clean`, as it was then.
-    #[inline(always)]
-    pub fn sender_deadline_ns(&self, clean: bool) -> u64 {
-        if clean { self.timer_ns.min(self.rack.probe_ns) } else { self.deadline_ns() }
-    }
-
-    /// When this subflow wants attention.
-    pub fn deadline_ns(&self) -> u64 {
-        let paced_ns = self.pacing.as_ref().map_or(NEVER, |pacing| pacing.deadline_ns());
-        self.timer_ns.min(self.ack.deadline_ns).min(self.rack.timer_ns).min(self.rack.probe_ns).min(paced_ns)
-    }
-
     /// Takes an RTT sample.
     pub fn take_rtt(&mut self, rtt_ns: u64, view: &mut View) {
         self.rtt.sample(rtt_ns.max(1)); // controls divide by it
@@ -503,7 +394,19 @@ impl<P: Stream> Subflow<P> {
 
     /// As [`set_window`](Self::set_window), without the threshold.
     pub fn set_cwnd(&mut self, now_ns: u64, cwnd: f64, view: &mut View) {
-        self.statistics.extend_cwnd(view.cwnd, now_ns);
+        self.sent.extend_cwnd(view.cwnd, now_ns);
         view.cwnd = cwnd;
     }
+}
+
+/// For the tests of the rooms beside this one: established, with initial sequence numbers 1,000 and 5,000; nothing was sent or
+/// received yet.
+#[cfg(test)]
+pub fn established(options: &TcpOptions) -> Subflow<wire::Span> {
+    let end = |port| std::net::SocketAddr::from(([10, 0, 0, 1], port));
+    let mut subflow = Subflow::new(Tuple { local: end(1), remote: end(2) }, 1_000, 1_460, options);
+    subflow.learn_irs(SeqNumber::sent(5_000));
+    (subflow.state, subflow.rcv_nxt, subflow.snd_una, subflow.snd_nxt, subflow.right) =
+        (State::Established, 1, 1, 1, u64::MAX);
+    subflow
 }

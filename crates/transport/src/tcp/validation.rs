@@ -28,6 +28,7 @@ const SAMPLING_NS: u64 = 1_000_000_000;
 
 /// One subflow's.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Validation {
     /// None before the first acknowledgment of data, and of Linux's kind.
     rounds: Option<Box<Rounds>>,

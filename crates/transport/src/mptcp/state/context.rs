@@ -27,7 +27,7 @@ pub struct SubflowContext<P> {
     /// Place in the stream after the last byte received in order: where data without a mapping continues.
     pub next_offset: Offset,
     /// After a checksum failure on the only subflow.
-    pub held: Option<Box<Held<P>>>,
+    pub held: Option<Box<FailedChecksum<P>>>,
     /// Data sequence mappings that reach beyond the segment they came with, or are to be verified, by their start.
     pub mappings: BTreeMap<u64, MapRange>,
     /// A mapping whose data is not complete and whose checksum is not verified yet.
@@ -53,7 +53,7 @@ pub struct SubflowContext<P> {
 
 /// Data that waits for the infinite mapping (RFC 8684 §3.7).
 #[derive(Debug)]
-pub struct Held<P> {
+pub struct FailedChecksum<P> {
     pub pieces: Vec<Piece<P>>,
     /// Place in the stream where the checksum failed.
     pub failed_at: Offset,

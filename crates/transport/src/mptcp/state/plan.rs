@@ -18,7 +18,7 @@ pub enum Kind {
 
 /// A range of the stream that waits on a subflow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Waiting {
+pub struct Assigned {
     pub from: Offset,
     pub to: Offset,
     pub kind: Kind,
@@ -28,9 +28,9 @@ pub struct Waiting {
     continued: bool,
 }
 
-impl Waiting {
+impl Assigned {
     fn new(from: Offset, to: Offset, kind: Kind) -> Self {
-        Waiting { from, to, kind, begun: false, continued: false }
+        Assigned { from, to, kind, begun: false, continued: false }
     }
 
     /// Whether all that was bound in a row ends with it.
@@ -42,7 +42,7 @@ impl Waiting {
 /// What waits on one subflow, in the order in which it goes out.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
-    ranges: VecDeque<Waiting>,
+    ranges: VecDeque<Assigned>,
     bytes: u64,
     /// Subflow sequence number behind the last segment that was not full.
     pub short_end: u64,
@@ -59,7 +59,7 @@ impl Queue {
     }
 
     /// What goes out next, and whether something follows it.
-    pub fn first(&self) -> Option<(Waiting, bool)> {
+    pub fn first(&self) -> Option<(Assigned, bool)> {
         self.ranges.front().map(|&first| (first, self.ranges.len() > 1))
     }
 
@@ -72,7 +72,7 @@ impl Queue {
         self.bytes += to - from;
         match self.ranges.back_mut() {
             Some(last) if last.to == from && last.kind == kind => last.to = to,
-            _ => self.ranges.push_back(Waiting::new(from, to, kind)),
+            _ => self.ranges.push_back(Assigned::new(from, to, kind)),
         }
     }
 
@@ -91,12 +91,12 @@ impl Queue {
         }
         while from < to {
             let end = to.min(from + buffer_bytes);
-            self.ranges.push_back(Waiting { continued: end < to, ..Waiting::new(from, end, kind) });
+            self.ranges.push_back(Assigned { continued: end < to, ..Assigned::new(from, end, kind) });
             from = end;
         }
     }
 
-    fn push_front(&mut self, waiting: Waiting) {
+    fn push_front(&mut self, waiting: Assigned) {
         self.bytes += waiting.to - waiting.from;
         self.ranges.push_front(waiting);
     }
@@ -227,7 +227,7 @@ impl SendPlan {
     /// Subflow `r` is to send next what another one sends now.
     pub fn promise(&mut self, r: usize, from: Offset, to: Offset) {
         if let Some(queue) = self.queues.get_mut(r) {
-            queue.push_front(Waiting::new(from, to, Kind::Shared));
+            queue.push_front(Assigned::new(from, to, Kind::Shared));
             self.promised.insert(r);
         }
     }
@@ -378,7 +378,7 @@ mod tests {
         queue.push_in_buffers(at(90_017), at(112_609), Kind::Own, 31_328);
         let all = [(25_633, 56_961), (56_961, 88_289), (88_289, 112_609)];
         assert_eq!((waiting(&plan, 0), plan.queues[0].bytes()), (all.to_vec(), 86_976));
-        let row: Vec<_> = plan.queues[0].ranges.iter().map(Waiting::is_last_in_row).collect();
+        let row: Vec<_> = plan.queues[0].ranges.iter().map(Assigned::is_last_in_row).collect();
         assert_eq!(row, [false, false, true]);
         let queue = plan.queue_mut(0).unwrap();
         [31_328, 31_328, 1_424].into_iter().for_each(|len| queue.pop(len));

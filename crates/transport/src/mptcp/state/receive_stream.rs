@@ -2,11 +2,11 @@
 
 use super::ready::Ready;
 use super::waiting::{Early, Waiting};
-use super::window::{Held, ReceiveWindow};
+use super::window::{ReceiveWindow, Unread};
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::reassembly::Part;
-use crate::statistics::{Counts, DelayHistogram};
+use crate::statistics::{DelayHistogram, WaitedCounts};
 use crate::tcp::subflow::Subflow;
 use crate::waits::Waits;
 
@@ -14,19 +14,19 @@ use crate::waits::Waits;
 #[derive(Debug)]
 #[repr(C)]
 pub struct ReceiveStream<P: Stream> {
+    /// What came before what precedes it in the stream.
+    waiting: Waiting<P>,
+    pub ready: Ready<P>,
     /// The first byte that has not arrived.
     nxt: Offset,
+    pub window: ReceiveWindow,
+    delays: DelayHistogram,
     /// Where it ends, as the peer's DATA_FIN has it.
     end: Option<Offset>,
     /// Everything before its end has arrived.
     ended: bool,
     /// Bytes that had waited were freed, and nobody has asked since what for.
     pub freed: bool,
-    pub window: ReceiveWindow,
-    pub ready: Ready<P>,
-    /// What came before what precedes it in the stream.
-    waiting: Waiting<P>,
-    delays: DelayHistogram,
     /// What they waited for; of a connection on which none ever waited it takes no room.
     pub waits: Option<Box<Waits>>,
 }
@@ -93,8 +93,8 @@ impl<P: Stream> ReceiveStream<P> {
 
     /// What is held, with so many pieces of the subflow.
     #[inline]
-    fn held(&self, behind: usize) -> Held {
-        Held { next: self.nxt, pieces: self.len() + behind }
+    fn held(&self, behind: usize) -> Unread {
+        Unread { next: self.nxt, pieces: self.len() + behind }
     }
 
     /// The window field of a segment on `subflow`.
@@ -106,15 +106,16 @@ impl<P: Stream> ReceiveStream<P> {
         let held = self.held(if tuning.shared { 0 } else { subflow.reorder.len() });
         // Of a host that only sends, nothing moves the window.
         let nothing_came = self.nxt == Offset::FIRST && held.pieces == 0;
-        if nothing_came && let Some(window) = subflow.earned.unmoved {
+        if nothing_came && let Some(window) = subflow.unmoved_window {
             return window;
         }
-        let steady = !tuning.shared || subflow.earned.told == 0;
-        let (window, tight) = self.window.announce_earned(now_ns, held, scale, subflow.rcv_nxt, &mut subflow.earned);
+        let steady = !tuning.shared || subflow.rcv_ssthresh.told == 0;
+        let (window, tight) =
+            self.window.announce_growing(now_ns, held, scale, subflow.rcv_nxt, &mut subflow.rcv_ssthresh);
         if tight {
             subflow.ack.spend_budget();
         }
-        subflow.earned.unmoved = (nothing_came && steady).then_some(window);
+        subflow.unmoved_window = (nothing_came && steady).then_some(window);
         window
     }
 
@@ -163,8 +164,8 @@ impl<P: Stream> ReceiveStream<P> {
     }
 
     /// Bytes find their place, wherever that is. What they and those they free had waited goes to the account of the
-    /// subflow that brought them.
-    pub fn place(&mut self, now_ns: u64, early: Early<P>, account: &mut Counts) {
+    /// `subflow` that brought them.
+    pub fn place(&mut self, now_ns: u64, early: Early<P>, subflow: &mut Subflow<P>) {
         let Some(early) = early.above(self.nxt.octets()) else { return };
         self.window.note_arrival();
         if self.ended {
@@ -178,27 +179,27 @@ impl<P: Stream> ReceiveStream<P> {
             return;
         }
         let new = if next && (self.waiting.is_empty() || self.waiting.pass(at.octets(), len)) {
-            self.append(now_ns, via, early, account);
+            self.append(now_ns, via, early, &mut subflow.waited);
             len
         } else {
             self.waiting.insert(self.nxt.octets(), early)
         };
-        account.new_bytes_received += new;
+        subflow.received.new_bytes += new;
         if next && !self.waiting.is_empty() {
             while let Some(early) = self.waiting.pop(self.nxt.octets()) {
-                self.append(now_ns, via, early, account);
+                self.append(now_ns, via, early, &mut subflow.waited);
             }
         }
     }
 
     /// The next bytes of the stream; subflow `via` has just brought them, or what they waited for.
     #[inline(always)]
-    fn append(&mut self, now_ns: u64, via: u8, early: Early<P>, account: &mut Counts) {
+    fn append(&mut self, now_ns: u64, via: u8, early: Early<P>, account: &mut WaitedCounts) {
         let (waited_ns, len) = (now_ns - early.arrival_ns, early.payload.len() as u64);
         self.delays.add(waited_ns, len);
         if waited_ns > 0 {
             let own = early.via == via;
-            let sum = if own { &mut account.own_waited_byte_ns } else { &mut account.others_waited_byte_ns };
+            let sum = if own { &mut account.for_own_byte_ns } else { &mut account.for_others_byte_ns };
             let byte_ns = u128::from(waited_ns) * u128::from(len);
             *sum += byte_ns;
             self.waits.get_or_insert_default().add(via, byte_ns);

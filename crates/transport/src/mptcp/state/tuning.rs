@@ -31,18 +31,19 @@ pub struct Seen {
 
 /// The buffer of a connection.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Tuning {
     room: Room,
-    /// What it was before it changed, and when.
-    before: Room,
-    changed_ns: u64,
-    /// Several subflows share it.
-    pub shared: bool,
-    mss: u16,
     /// Memory of a full-sized segment.
     segment: u32,
-    began_ns: u64,
+    mss: u16,
+    /// Several subflows share it.
+    pub shared: bool,
+    /// What it was before it changed, and when.
+    changed_ns: u64,
     ends_ns: u64,
+    before: Room,
+    began_ns: u64,
     from: u64,
     /// Bytes read in the last round trip in which more was read than before.
     bytes: u64,

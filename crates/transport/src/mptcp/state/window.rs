@@ -1,13 +1,13 @@
 //! The receive window: one for the connection, whatever the number of subflows (RFC 8684 §3.3.1).
 //!
 //! A buffer of a fixed size is announced whole. Otherwise the window is Linux's: what the memory of the buffer still holds, but no
-//! more than the arrivals on the subflow that announces it have earned ([`crate::tcp::earned`]).
+//! more than the `rcv_ssthresh` of the subflow that announces it ([`crate::tcp::rcv_ssthresh`]).
 
 use super::tuning::Tuning;
 use crate::ReceiveBuffer;
 use crate::memory;
 use crate::offset::Offset;
-use crate::tcp::earned::Earned;
+use crate::tcp::rcv_ssthresh::RcvSsthresh;
 
 /// Pieces that wait may be smaller than this on average only if they are few.
 const LEAST_MEAN_BYTES: u64 = 128;
@@ -18,24 +18,25 @@ const MORE_PIECES: u64 = 256;
 
 /// The receive buffer of a connection. Places in the stream count from 0.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct ReceiveWindow {
-    /// What the peer may have outstanding: all of a fixed buffer; otherwise what arrivals have earned.
+    /// What the peer may have outstanding: all of a fixed buffer; otherwise the largest `rcv_ssthresh`.
     size: u64,
-    /// A buffer that grows; of a fixed one nothing of this is used.
-    pub tuning: Option<Tuning>,
     /// Bytes the application has read.
     read: u64,
     /// When it read last, and how many pieces since the last segment with data.
     read_last: (u64, u32),
     /// The largest right edge that was announced: it must not move back (RFC 9293 §3.8.6.2.1).
     announced: Offset,
+    /// A buffer that grows; of a fixed one nothing of this is used.
+    pub tuning: Option<Tuning>,
     /// The scale of the window field that the peer knows.
     told_scale: u8,
 }
 
 /// What is held when a window is announced.
 #[derive(Clone, Copy, Debug)]
-pub struct Held {
+pub struct Unread {
     /// The first byte that has not arrived.
     pub next: Offset,
     /// Pieces that were not read yet.
@@ -88,7 +89,7 @@ impl ReceiveWindow {
         self.read_last.1 = 0;
     }
 
-    /// A subflow's arrivals have earned so large a window.
+    /// The `rcv_ssthresh` of a subflow has grown to `size`.
     pub fn grow(&mut self, size: u64) {
         self.size = self.size.max(size);
     }
@@ -126,13 +127,13 @@ impl ReceiveWindow {
 
     /// As [`announce`](Self::announce), of a buffer that grows, for a subflow that expects `seq` next; and whether more than half
     /// of the buffer is taken.
-    pub fn announce_earned(
+    pub fn announce_growing(
         &mut self,
         now_ns: u64,
-        held: Held,
+        held: Unread,
         scale: u8,
         seq: u64,
-        earned: &mut Earned,
+        rcv_ssthresh: &mut RcvSsthresh,
     ) -> (u16, bool) {
         let Some(tuning) = &self.tuning else { return (self.announce(held.next, scale), false) };
         // An acknowledgment leaves before the application has read what it acknowledges.
@@ -142,20 +143,20 @@ impl ReceiveWindow {
         let unit = 1u64 << scale;
         let whole = room.ratio.data(room.memory.into());
         let mut open = tuning.free(room, pieces, unread);
-        let tight = open < whole.min(earned.clamp.into()) / 2;
+        let tight = open < whole.min(rcv_ssthresh.clamp.into()) / 2;
         if tight {
             open &= !(unit - 1);
-            if open < whole >> 4 || open < earned.longest.into() {
+            if open < whole >> 4 || open < rcv_ssthresh.longest.into() {
                 open = 0;
             }
         }
         // Rounded up, as Linux does. Under TCP the window does not shrink; under Multipath TCP only its first acknowledgment, which has
         // no DSS, keeps to what the SYN told.
-        let open = open.min(earned.window.into()).max(earned.told.saturating_sub(seq));
+        let open = open.min(rcv_ssthresh.bytes.into()).max(rcv_ssthresh.told.saturating_sub(seq));
         let right = self.announced.max(held.next + ((open + unit - 1) & !(unit - 1)));
         let shared = tuning.shared;
         let field = self.tell(held.next, right, scale);
-        earned.told = if shared { 0 } else { seq + right.beyond(held.next) };
+        rcv_ssthresh.told = if shared { 0 } else { seq + right.beyond(held.next) };
         (field, tight)
     }
 
@@ -175,7 +176,7 @@ impl ReceiveWindow {
 
     /// Whether the peer should be told at once that the window opened: when it at least doubles and by a segment or half the
     /// buffer (RFC 9293 §3.8.6.2.2), as far as the field can tell: an acknowledgment with the same window would be a duplicate.
-    pub fn opens(&mut self, held: Held, mss: u16) -> bool {
+    pub fn opens(&mut self, held: Unread, mss: u16) -> bool {
         let known = self.announced.beyond(held.next);
         let room = match &self.tuning {
             None => self.right().beyond(held.next),
@@ -204,7 +205,7 @@ mod tests {
     /// Reads 1,000 bytes when all up to `next` has come.
     fn read(w: &mut ReceiveWindow, next: u64) -> bool {
         let next = Offset::after(next);
-        w.read(1, 1_000, next) && w.opens(Held { next, pieces: 0 }, 1460)
+        w.read(1, 1_000, next) && w.opens(Unread { next, pieces: 0 }, 1460)
     }
 
     #[test]

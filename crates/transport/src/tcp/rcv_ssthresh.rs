@@ -1,5 +1,5 @@
-//! The window that a subflow's arrivals have earned: as in Linux it grows with each segment, up to what the buffer holds
-//! (`tcp_grow_window`).
+//! The receiver's slow start, Linux's `rcv_ssthresh`: the window that a subflow announces grows with each segment that arrives,
+//! up to what the buffer holds (`tcp_grow_window`).
 
 use crate::memory::{self, Ratio};
 
@@ -12,11 +12,11 @@ const OPTIONS_BYTES: u32 = 40;
 
 /// Of one subflow.
 #[derive(Clone, Copy, Debug)]
-pub struct Earned {
-    /// So large a window, in bytes.
-    pub window: u32,
+pub struct RcvSsthresh {
+    /// The window may be so large, in bytes.
+    pub bytes: u32,
     /// Up to which it grows; more than that as long as no full-sized segment was measured.
-    pub room: u32,
+    pub limit: u32,
     /// The most that is announced whatever the memory.
     pub clamp: u32,
     /// Memory of the subflow's buffer.
@@ -27,50 +27,47 @@ pub struct Earned {
     pub ratio: Ratio,
     /// The end of the window that the last acknowledgment told, as a place on the subflow; 0 where the window may shrink on it.
     pub told: u64,
-    /// The window field as long as nothing comes from the peer, once it was computed.
-    pub unmoved: Option<u16>,
 }
 
-impl Earned {
+impl RcvSsthresh {
     /// Of a subflow whose SYN announces a window of `told` bytes.
     pub fn new(mss: u16, told: u64) -> Self {
         let mss = u32::from(mss);
         let whole = Ratio::ASSUMED.data(memory::INITIAL_BYTES) as u32;
         // One segment stays in reserve.
         let clamp = if whole > 2 * mss { (whole - mss).max(2 * mss) } else { whole };
-        Earned {
-            window: clamp.min(told as u32),
-            room: u32::MAX,
+        RcvSsthresh {
+            bytes: clamp.min(told as u32),
+            limit: u32::MAX,
             clamp,
             memory: memory::INITIAL_BYTES as u32,
             longest: EXPECTED_BYTES.min(mss),
             ratio: Ratio::ASSUMED,
             told: 1 + told,
-            unmoved: None,
         }
     }
 
     /// The same where the window is announced whole, whatever arrives.
     pub fn whole(mss: u16) -> Self {
         let full = u64::from(mss) - u64::from(OPTIONS_BYTES).min(u64::from(mss) / 2);
-        Earned { window: u32::MAX, clamp: u32::MAX, ratio: Ratio::of_segment(full), ..Earned::new(mss, 0) }
+        RcvSsthresh { bytes: u32::MAX, clamp: u32::MAX, ratio: Ratio::of_segment(full), ..RcvSsthresh::new(mss, 0) }
     }
 
-    /// A segment of `len` bytes came in order while the window was smaller than `room`; `behind` others wait for what is
+    /// A segment of `len` bytes came in order while the window was smaller than `limit`; `behind` others wait for what is
     /// missing before them. Answers whether the window has grown.
     #[cold]
     pub fn arrived(&mut self, len: u64, behind: usize, mss: u16) -> bool {
         let mss = u32::from(mss);
         self.measure(len.min(u64::from(mss)) as u32, mss);
         let memory = memory::of_segment(len.min(u64::from(mss)));
-        let before = self.window;
+        let before = self.bytes;
         let room = self.holds((1 + behind as u64) * memory);
         if len >= LEAST_BYTES && before < room {
-            self.window += self.increase(len, memory, mss).min(room - before);
+            self.bytes += self.increase(len, memory, mss).min(room - before);
         }
         let measured = self.longest + OPTIONS_BYTES >= mss;
-        self.room = if measured { self.holds(memory::of_segment(u64::from(self.longest))) } else { u32::MAX };
-        self.window > before
+        self.limit = if measured { self.holds(memory::of_segment(u64::from(self.longest))) } else { u32::MAX };
+        self.bytes > before
     }
 
     fn measure(&mut self, len: u32, mss: u32) {
@@ -95,7 +92,7 @@ impl Earned {
             return least.max(2 * mss);
         }
         let (mut share, mut limit) = (whole / 2, self.ratio.data(memory::MAX_BYTES) / 2);
-        while u64::from(self.window) <= limit {
+        while u64::from(self.bytes) <= limit {
             if share <= len {
                 return least.max(2 * self.longest);
             }
@@ -107,8 +104,8 @@ impl Earned {
     /// The connection's buffer has now so much memory, and holds `data`.
     pub fn follow(&mut self, memory: u64, data: u64) {
         (self.memory, self.clamp) = (memory as u32, data as u32);
-        if self.room < u32::MAX {
-            self.room = self.holds(memory::of_segment(u64::from(self.longest)));
+        if self.limit < u32::MAX {
+            self.limit = self.holds(memory::of_segment(u64::from(self.longest)));
         }
     }
 }
@@ -120,13 +117,13 @@ mod tests {
     #[test]
     fn six_segments_of_ten_enlarge_the_first_window() {
         // 65,536 less one segment; then two segments of 1,448 each time, up to (131,072 - 2,304) · 158/256.
-        let mut earned = Earned::new(1448, 64_240);
-        assert_eq!(earned.window, 64_088);
+        let mut rcv_ssthresh = RcvSsthresh::new(1448, 64_240);
+        assert_eq!(rcv_ssthresh.bytes, 64_088);
         let grown: Vec<u32> = (0..10)
             .map(|_| {
-                if earned.window < earned.room {
-                    earned.arrived(1424, 0, 1448);
-                    earned.window
+                if rcv_ssthresh.bytes < rcv_ssthresh.limit {
+                    rcv_ssthresh.arrived(1424, 0, 1448);
+                    rcv_ssthresh.bytes
                 } else {
                     0
                 }
@@ -137,28 +134,28 @@ mod tests {
 
     #[test]
     fn short_segments_do_not_settle_the_ratio_and_enlarge_only_a_small_window() {
-        let mut earned = Earned::new(1448, 64_240);
-        assert!(!earned.arrived(100, 0, 1448));
-        assert_eq!((earned.ratio, earned.room), (Ratio::ASSUMED, u32::MAX));
-        earned.arrived(1424, 0, 1448);
-        assert_eq!(earned.ratio, Ratio::of_segment(1424));
+        let mut rcv_ssthresh = RcvSsthresh::new(1448, 64_240);
+        assert!(!rcv_ssthresh.arrived(100, 0, 1448));
+        assert_eq!((rcv_ssthresh.ratio, rcv_ssthresh.limit), (Ratio::ASSUMED, u32::MAX));
+        rcv_ssthresh.arrived(1424, 0, 1448);
+        assert_eq!(rcv_ssthresh.ratio, Ratio::of_segment(1424));
         // 304 of 790 bytes: a quarter of the largest window, 970,752, is the limit.
-        assert!(earned.arrived(304, 0, 1448));
-        assert_eq!(earned.window, 66_984 + 2 * 1424);
-        earned.follow(6 << 20, 3_883_008);
-        earned.window = 970_752;
-        assert!(earned.arrived(304, 0, 1448));
-        assert!(!earned.arrived(304, 0, 1448));
-        assert!(earned.arrived(1424, 0, 1448));
+        assert!(rcv_ssthresh.arrived(304, 0, 1448));
+        assert_eq!(rcv_ssthresh.bytes, 66_984 + 2 * 1424);
+        rcv_ssthresh.follow(6 << 20, 3_883_008);
+        rcv_ssthresh.bytes = 970_752;
+        assert!(rcv_ssthresh.arrived(304, 0, 1448));
+        assert!(!rcv_ssthresh.arrived(304, 0, 1448));
+        assert!(rcv_ssthresh.arrived(1424, 0, 1448));
     }
 
     #[test]
     fn what_waits_behind_a_hole_takes_room() {
-        let mut earned = Earned::new(1448, 64_240);
-        earned.arrived(1424, 0, 1448);
+        let mut rcv_ssthresh = RcvSsthresh::new(1448, 64_240);
+        rcv_ssthresh.arrived(1424, 0, 1448);
         // (131,072 - 8 · 2,304) · 158/256 = 69,520.
-        earned.arrived(1424, 7, 1448);
-        assert_eq!(earned.window, 69_520);
-        assert!(!earned.arrived(1424, 8, 1448));
+        rcv_ssthresh.arrived(1424, 7, 1448);
+        assert_eq!(rcv_ssthresh.bytes, 69_520);
+        assert!(!rcv_ssthresh.arrived(1424, 8, 1448));
     }
 }

@@ -1,0 +1,354 @@
+//! A segment arrives: is it acceptable, what does it say of the window and the round trip, where does its data belong
+//! (RFC 9293 §3.10.7.4, RFC 7323, RFC 2018).
+
+use std::num::NonZeroU64;
+
+use wire::{Compact, SackBlock, SackBlocks, Segment, Timestamps};
+
+use super::close::TIME_WAIT_NS;
+use super::subflow::{State, Subflow};
+use crate::numbers::SeqNumber;
+use crate::queue::Stream;
+use crate::reassembly::{Part, Piece};
+
+/// What is to become of a segment that arrives on a synchronised connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It lies in the window and acknowledges nothing that was never sent: its first octet, and up to where it acknowledges.
+    Process { seq: u64, ack: u64 },
+    /// It is dropped, and an acknowledgment says what is expected.
+    Acknowledge,
+    /// It is dropped, and a challenge ACK asks the peer whether it meant it (RFC 5961).
+    Challenge,
+    /// It is a reset, of exactly this connection.
+    Reset,
+    /// It is dropped.
+    Drop,
+}
+
+/// What became of data while a hole is open.
+#[derive(Debug)]
+pub enum AtHole<P> {
+    /// It lies behind the hole.
+    Behind,
+    /// The first hole is filled, and what fills it is the first of what is held.
+    Filled,
+    /// It is the next data, and was not held.
+    Next(Piece<P>),
+}
+
+impl<P: Stream> Subflow<P> {
+    /// The place of the octet with this sequence number of the peer.
+    #[inline]
+    pub fn their_seq(&self, seq: u32) -> u64 {
+        SeqNumber::sent(seq).place(self.irs, self.rcv_nxt)
+    }
+
+    /// The place of an acknowledgment, or of a SACK edge, of ours.
+    #[inline]
+    pub fn our_seq(&self, ack: u32) -> u64 {
+        SeqNumber::acknowledged(ack).place(self.iss, self.snd_una)
+    }
+
+    /// First to fifth of RFC 9293 §3.10.7.4: sequence number, RST, SYN and ACK, with `open` octets of room.
+    pub fn judge(&mut self, now_ns: u64, segment: &Segment<P>, open: u64) -> Verdict {
+        let seq = self.their_seq(segment.seq);
+        let len = segment.payload.len() as u64 + u64::from(segment.flags.fin()) + u64::from(segment.flags.syn());
+        // First: is it in the window (§3.4)? Numbers far below 0 have wrapped to huge ones.
+        let limit = self.rcv_nxt + open;
+        // An empty segment at the very edge is one too: when both directions have filled their windows, all ACKs stand
+        // there, and refusing them would be a deadlock (§3.10.7.4's allowance for a window of zero). So is a FIN that closes
+        // the stream there: it needs no room. A reset is not held against the timestamps (RFC 7323 §5.3 R1).
+        let fin_only = segment.payload.is_empty() && segment.flags.fin();
+        let edge = limit + u64::from(fin_only);
+        let acceptable =
+            if len == 0 { self.rcv_nxt <= seq && seq <= limit } else { seq < edge && seq + len > self.rcv_nxt };
+        if !acceptable || !(segment.flags.rst() || self.is_recent(segment.options.timestamps)) {
+            return self.refuse(now_ns, seq, segment, len);
+        }
+        // Second and fourth: RST and SYN, with the challenge ACK of RFC 5961 §3.2, §4.2; also with MP_FASTCLOSE, as Linux does.
+        if segment.flags.rst() {
+            return if seq == self.rcv_nxt { Verdict::Reset } else { Verdict::Challenge };
+        }
+        if segment.flags.syn() {
+            return Verdict::Challenge;
+        }
+        // Fifth: the ACK field.
+        if !segment.flags.ack() {
+            return Verdict::Drop;
+        }
+        let ack = self.our_seq(segment.ack);
+        if ack > self.snd_nxt {
+            return Verdict::Challenge;
+        }
+        // Not before: else one forged segment would make PAWS drop all that follow.
+        self.keep_timestamp(seq, segment.options.timestamps);
+        Verdict::Process { seq, ack }
+    }
+
+    /// A segment that is not acceptable. Data, and a probe from just below the window, are answered. Other empty segments are
+    /// only now and then: two ends that disagree would answer each other for ever (RFC 5961 §7 limits such ACKs for the same
+    /// reason).
+    #[cold]
+    fn refuse(&mut self, now_ns: u64, seq: u64, segment: &Segment<P>, len: u64) -> Verdict {
+        if segment.flags.rst() {
+            return Verdict::Drop;
+        }
+        if len == 0 && seq.wrapping_add(1) != self.rcv_nxt {
+            return Verdict::Challenge;
+        }
+        let data = segment.payload.len() as u64;
+        if data > 0 && seq < self.rcv_nxt && seq + data <= self.rcv_nxt {
+            self.duplicate = NonZeroU64::new(seq + data).map(|end| (seq, end));
+        }
+        if self.state == State::TimeWait && segment.flags.fin() {
+            // Our last ACK was lost, and the time begins anew (RFC 9293 §3.10.7.4, eighth).
+            self.timer_ns = now_ns + TIME_WAIT_NS;
+        }
+        Verdict::Acknowledge
+    }
+
+    /// As [`judge`](Self::judge), for data or an acknowledgment that lies at or beyond what is expected and acknowledges what
+    /// was sent: its first octet, how far that lies ahead of the first one missing, and up to where it acknowledges. None: it is
+    /// something else.
+    #[inline(always)]
+    pub fn judge_plain(&self, segment: &Compact<P>) -> Option<(u64, u64, u64)> {
+        let ahead = SeqNumber::sent(segment.seq).distance_from(self.their_number(self.rcv_nxt));
+        let acked = SeqNumber::acknowledged(segment.ack).distance_from(self.our_number(self.snd_una));
+        if !segment.flags.is_plain() || (ahead | acked) < 0 {
+            return None;
+        }
+        let (ahead, acked) = (u64::from(ahead as u32), u64::from(acked as u32));
+        let (seq, ack) = (self.rcv_nxt + ahead, self.snd_una + acked);
+        if ack > self.snd_nxt || !self.is_recent(segment.timestamps()) { None } else { Some((seq, ahead, ack)) }
+    }
+
+    /// An acknowledgment with this window field came while nothing was outstanding. With SACK it says nothing.
+    pub fn note_idle_window(&mut self, window: u16) {
+        self.last_window = window;
+    }
+
+    /// Whether the window of a segment counts, which it then does. It is taken from no segment that is older than the last: not
+    /// from further back, nor of an acknowledgment that was overtaken (RFC 9293 §3.10.7.4, SND.WL1; SND.WL2 is never above
+    /// SND.UNA).
+    #[inline(always)]
+    pub fn is_window_fresh(&mut self, seq: u64, ack: u64) -> bool {
+        let fresh = seq >= self.snd_wl1 && ack >= self.snd_una;
+        if fresh {
+            self.snd_wl1 = seq;
+        }
+        fresh
+    }
+
+    /// The peer has acknowledged up to `ack` and has room for `window` bytes from there on. An acknowledgment that was
+    /// overtaken is known by nothing, so that the edge never moves back.
+    #[inline(always)]
+    pub fn hear_window(&mut self, ack: u64, window: u64) {
+        self.right = self.right.max(ack + window);
+    }
+
+    /// RFC 7323 §5.3 R1: whether the segment is not older than what was seen (PAWS).
+    #[inline]
+    pub fn is_recent(&self, timestamps: Option<Timestamps>) -> bool {
+        timestamps.is_none_or(|t| !self.timestamps || (t.value.wrapping_sub(self.ts_recent) as i32) >= 0)
+    }
+
+    /// §5.3 R3: keeps the timestamp of a segment that is taken, to echo it.
+    #[inline]
+    pub fn keep_timestamp(&mut self, seq: u64, timestamps: Option<Timestamps>) {
+        if let (true, Some(t)) = (self.timestamps && seq <= self.rcv_nxt, timestamps) {
+            self.ts_recent = t.value;
+        }
+    }
+
+    /// Learns the round trip from the timestamp that a data segment echoes, in milliseconds: all that a pure receiver
+    /// knows of it (RFC 7323 §4).
+    pub fn take_echo(&mut self, timestamps: Option<Timestamps>, now_ns: u64) {
+        let Some(t) = timestamps.filter(|t| self.timestamps && t.echo != 0) else { return };
+        let ms = Self::ts_now(now_ns).wrapping_sub(t.echo);
+        if ms < 1 << 20 {
+            let rtt_ns = u64::from(ms.max(1)) * 1_000_000;
+            let old_ns = self.receive_rtt_ns;
+            self.receive_rtt_ns = if rtt_ns < old_ns || old_ns == 0 { rtt_ns } else { (7 * old_ns + rtt_ns) / 8 };
+        }
+    }
+
+    /// Data of so many octets came while a hole is open, or opens one. `room`: more pieces may be held.
+    #[inline]
+    pub fn take_at_hole(&mut self, piece: Piece<P>, room: bool) -> AtHole<P> {
+        let next = self.rcv_nxt;
+        if piece.at > next {
+            // One that finds no place is as if it had been lost.
+            if room {
+                self.reorder.insert(next, piece);
+            }
+            AtHole::Behind
+        } else if self.reorder.passes(next, piece.len()) {
+            AtHole::Next(piece)
+        } else {
+            self.reorder.insert(next, piece);
+            AtHole::Filled
+        }
+    }
+
+    /// Whether there is anything to report in SACK blocks.
+    #[inline(always)]
+    pub fn has_blocks(&self) -> bool {
+        self.sack && (self.has_usual_blocks() || self.fin_at.is_some())
+    }
+
+    /// As [`has_blocks`](Self::has_blocks), where SACK is in use and no FIN has come.
+    #[inline(always)]
+    pub fn has_usual_blocks(&self) -> bool {
+        self.duplicate.is_some() || !self.reorder.is_empty()
+    }
+
+    /// SACK blocks for a segment with `room` bytes of option space left: a duplicate first (RFC 2883 §4), then what
+    /// arrived out of order. `blocks` is empty before.
+    #[inline]
+    pub fn sack_blocks(&mut self, room: usize, blocks: &mut SackBlocks) {
+        let fitting = SackBlocks::fitting(room);
+        if !self.sack || fitting == 0 {
+            return;
+        }
+        let irs = self.irs;
+        let wire = |place: u64| irs.plus(place).on_wire();
+        if let Some((left, right)) = self.duplicate.take() {
+            blocks.push(SackBlock { left: wire(left), right: wire(right.get()) });
+        }
+        // A FIN takes a sequence number and is reported like data.
+        let mut fin = self.fin_at;
+        self.reorder.report(fitting - blocks.len(), |(left, right)| {
+            let joined = fin.take_if(|fin| *fin == right);
+            blocks.push(SackBlock { left: wire(left), right: wire(right + u64::from(joined.is_some())) });
+        });
+        if let Some(fin) = fin
+            && blocks.len() < fitting
+        {
+            blocks.push(SackBlock { left: wire(fin), right: wire(fin + 1) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::subflow::established;
+    use super::*;
+    use crate::TcpOptions;
+    use crate::offset::Offset;
+    use wire::{Flags, Span};
+
+    const NOW_NS: u64 = 7_000_000;
+
+    fn end() -> Subflow<Span> {
+        let mut end = established(&TcpOptions { timestamps: false, ..TcpOptions::default() });
+        end.snd_nxt = 201;
+        end
+    }
+
+    /// A segment of `len` octets; 5,001 is expected next, and 1,001 to 1,201 may be acknowledged.
+    fn segment(seq: u32, ack: u32, len: u32, flags: Flags) -> Segment<Span> {
+        Segment { seq, ack, flags, payload: Span { offset: 0, len }, ..Segment::default() }
+    }
+
+    #[test]
+    fn what_is_not_acceptable_is_answered_or_dropped() {
+        let judge = |seq, ack, len, flags| end().judge(NOW_NS, &segment(seq, ack, len, flags), 1_000);
+        let process = |seq, ack| Verdict::Process { seq, ack };
+        assert_eq!(judge(5_001, 1_101, 100, Flags::ACK), process(1, 101));
+        assert_eq!(judge(5_501, 1_001, 1_000, Flags::ACK), process(501, 1), "a part lies in the window");
+        assert_eq!(judge(6_001, 1_001, 0, Flags::ACK), process(1_001, 1), "an empty one at its edge");
+        assert_eq!(judge(6_001, 1_001, 0, Flags::ACK | Flags::FIN), process(1_001, 1), "a FIN needs no room");
+        assert_eq!(judge(6_001, 1_001, 1, Flags::ACK), Verdict::Acknowledge, "data beyond the window");
+        assert_eq!(judge(4_901, 1_001, 100, Flags::ACK), Verdict::Acknowledge, "data from before");
+        assert_eq!(judge(5_000, 1_001, 0, Flags::ACK), Verdict::Acknowledge, "a probe from just below the window");
+        assert_eq!(judge(4_000, 1_001, 0, Flags::ACK), Verdict::Challenge);
+        assert_eq!(judge(5_001, 1_202, 0, Flags::ACK), Verdict::Challenge, "it acknowledges what was never sent");
+        assert_eq!(judge(5_001, 1_001, 0, Flags::SYN), Verdict::Challenge);
+        assert_eq!(judge(5_001, 0, 0, Flags::RST), Verdict::Reset);
+        assert_eq!(judge(5_002, 0, 0, Flags::RST), Verdict::Challenge, "RFC 5961 §3.2");
+        assert_eq!(judge(4_000, 0, 0, Flags::RST), Verdict::Drop);
+        assert_eq!(judge(5_001, 1_001, 10, Flags::PSH), Verdict::Drop, "without an ACK");
+    }
+
+    #[test]
+    fn data_that_comes_twice_is_reported_and_a_fin_in_time_wait_begins_it_anew() {
+        let mut end = end();
+        end.rcv_nxt = 301;
+        assert_eq!(end.judge(NOW_NS, &segment(5_101, 1_001, 100, Flags::ACK), 1_000), Verdict::Acknowledge);
+        assert!(end.has_usual_blocks());
+        let mut blocks = SackBlocks::default();
+        end.sack_blocks(40, &mut blocks);
+        assert_eq!(blocks.as_slice(), [SackBlock { left: 5_101, right: 5_201 }]);
+        (end.state, end.timer_ns) = (State::TimeWait, NOW_NS);
+        assert_eq!(end.judge(NOW_NS, &segment(5_300, 1_001, 0, Flags::ACK | Flags::FIN), 1_000), Verdict::Acknowledge);
+        assert_eq!(end.timer_ns, NOW_NS + TIME_WAIT_NS);
+    }
+
+    #[test]
+    fn a_plain_segment_is_judged_as_any_other() {
+        let mut end = end();
+        end.snd_una = 101;
+        let plain = |seq, ack, flags| {
+            let compact = Compact { seq, ack, flags, payload: Span { offset: 0, len: 10 }, ..Compact::default() };
+            end.judge_plain(&compact)
+        };
+        assert_eq!(plain(5_001, 1_201, Flags::ACK), Some((1, 0, 201)));
+        assert_eq!(plain(5_011, 1_101, Flags::ACK | Flags::PSH), Some((11, 10, 101)));
+        assert_eq!(plain(5_000, 1_101, Flags::ACK), None, "below what is expected");
+        assert_eq!(plain(5_001, 1_100, Flags::ACK), None, "an acknowledgment that was overtaken");
+        assert_eq!(plain(5_001, 1_202, Flags::ACK), None, "of what was never sent");
+        assert_eq!(plain(5_001, 1_101, Flags::ACK | Flags::FIN), None);
+    }
+
+    #[test]
+    fn the_window_of_an_older_segment_does_not_count() {
+        let mut end = end();
+        assert!(end.is_window_fresh(11, 101));
+        end.snd_una = 101;
+        assert!(!end.is_window_fresh(1, 201), "from further back");
+        assert!(!end.is_window_fresh(11, 1), "an acknowledgment that was overtaken");
+        assert!(end.is_window_fresh(11, 101), "as new as the last");
+    }
+
+    #[test]
+    fn old_timestamps_are_refused_and_only_those_in_order_are_kept() {
+        let mut end = established(&TcpOptions::default());
+        let stamps = |value| Some(Timestamps { value, echo: 0 });
+        end.learn_timestamps(stamps(50));
+        end.keep_timestamp(2, stamps(60));
+        assert!(end.is_recent(stamps(50)), "the one behind a hole was not kept");
+        end.keep_timestamp(1, stamps(60));
+        assert!(!end.is_recent(stamps(59)) && end.is_recent(stamps(60)) && end.is_recent(None));
+        assert_eq!(end.own_timestamps(NOW_NS), Timestamps { value: 7, echo: 60 });
+        end.take_echo(Some(Timestamps { value: 0, echo: 3 }), NOW_NS);
+        assert_eq!(end.receive_rtt_ns, 4_000_000);
+        end.take_echo(Some(Timestamps { value: 0, echo: 8 }), 20_000_000);
+        assert_eq!(end.receive_rtt_ns, (7 * 4_000_000 + 12_000_000) / 8);
+    }
+
+    #[test]
+    fn data_waits_behind_a_hole_until_that_is_filled() {
+        let mut end = end();
+        let piece = |at: u64, len| Piece {
+            at,
+            payload: Span { offset: at - 1, len },
+            offset: Offset::after(at - 1),
+            arrival_ns: 0,
+        };
+        assert!(matches!(end.take_at_hole(piece(601, 600), true), AtHole::Behind));
+        assert!(matches!(end.take_at_hole(piece(1_801, 600), false), AtHole::Behind), "there is no room for it");
+        let mut blocks = SackBlocks::default();
+        end.sack_blocks(40, &mut blocks);
+        assert_eq!(blocks.as_slice(), [SackBlock { left: 5_601, right: 6_201 }]);
+        let AtHole::Next(next) = end.take_at_hole(piece(1, 600), true) else { panic!("it fills the hole") };
+        end.rcv_nxt = next.end();
+        assert_eq!(end.reorder.pop(end.rcv_nxt).map(|piece| (piece.at, piece.end())), Some((601, 1_201)));
+        assert!(end.reorder.is_empty());
+        end.rcv_nxt = 1_201;
+        end.take_at_hole(piece(1_301, 100), true);
+        assert!(matches!(end.take_at_hole(piece(1_201, 100), true), AtHole::Filled));
+        assert_eq!(end.reorder.pop(end.rcv_nxt).map(|piece| piece.end()), Some(1_301));
+        assert!(!end.reorder.is_empty());
+    }
+}

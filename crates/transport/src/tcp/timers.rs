@@ -1,0 +1,140 @@
+//! The timer of a connection: retransmission, handshake, TIME-WAIT (RFC 6298 §5, RFC 9293 §3.8.3).
+
+use super::acknowledge::NEVER;
+use super::subflow::{State, Subflow};
+use crate::TcpOptions;
+use crate::queue::Stream;
+
+/// What follows when the timer has expired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expired {
+    /// Nothing, or a connection in TIME-WAIT has closed.
+    Nothing,
+    /// The SYN or SYN/ACK goes out again.
+    Syn,
+    /// The peer has not answered the handshake as often as it may be sent.
+    Unanswered,
+    /// The third ACK of MP_JOIN goes out again (RFC 8684 §3.2).
+    ThirdAck,
+    /// It was never acknowledged.
+    Unconfirmed,
+    /// Nothing is outstanding: a closed window is to be probed.
+    Idle,
+    /// Data was sent again as often as may be (RFC 9293 §3.8.3, R2).
+    Hopeless,
+    /// What is outstanding is lost. `first`: it was not sent again by this timer before.
+    Retransmit { first: bool },
+}
+
+impl<P: Stream> Subflow<P> {
+    /// Restarts the retransmission timer (RFC 6298 §5.1–5.3).
+    pub fn restart_timer(&mut self, now_ns: u64) {
+        self.timer_ns = if self.board.is_empty() { NEVER } else { now_ns + self.rtt.rto_ns() };
+    }
+
+    /// When a sender wants attention for what it has just sent or heard; `clean`, as it was then.
+    #[inline(always)]
+    pub fn sender_deadline_ns(&self, clean: bool) -> u64 {
+        if clean { self.timer_ns.min(self.rack.probe_ns) } else { self.deadline_ns() }
+    }
+
+    /// When this subflow wants attention.
+    pub fn deadline_ns(&self) -> u64 {
+        let paced_ns = self.pacing.as_ref().map_or(NEVER, |pacing| pacing.deadline_ns());
+        self.timer_ns.min(self.ack.deadline_ns).min(self.rack.timer_ns).min(self.rack.probe_ns).min(paced_ns)
+    }
+
+    /// When a segment counts as lost for want of an acknowledgment, and when a tail loss probe goes out (RFC 8985).
+    pub fn rack_timers_ns(&self) -> (u64, u64) {
+        (self.rack.timer_ns, self.rack.probe_ns)
+    }
+
+    /// The timer has expired. `beyond_window`: all that is outstanding lies beyond a window that the peer has drawn back, and
+    /// which it need not acknowledge: retransmissions are then probes of a closed window, which are not given up (RFC 9293 §3.8.6,
+    /// SHLD-17; §3.8.6.1).
+    pub fn timer_expired(&mut self, now_ns: u64, options: &TcpOptions, beyond_window: bool) -> Expired {
+        self.timer_ns = NEVER;
+        let opening = matches!(self.state, State::SynSent | State::SynReceived);
+        match self.state {
+            State::Closed => Expired::Nothing,
+            State::TimeWait => {
+                self.state = State::Closed;
+                self.ack.deadline_ns = NEVER;
+                Expired::Nothing
+            }
+            _ if opening || (self.active_open && self.join.is_some_and(|j| !j.confirmed)) => {
+                self.retries += 1;
+                self.rtt.backoff += 1;
+                match (self.retries > options.syn_retries, opening) {
+                    (true, true) => Expired::Unanswered,
+                    (true, false) => Expired::Unconfirmed,
+                    (false, true) => {
+                        self.syn_due = true;
+                        Expired::Syn
+                    }
+                    (false, false) => {
+                        self.ack.now = true;
+                        self.timer_ns = now_ns + self.rtt.rto_ns();
+                        Expired::ThirdAck
+                    }
+                }
+            }
+            _ if self.board.is_empty() => Expired::Idle,
+            _ if self.retries >= options.retries && !beyond_window => Expired::Hopeless,
+            _ => Expired::Retransmit { first: self.retries == 0 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::subflow::established;
+    use super::*;
+    use crate::offset::Offset;
+    use wire::Span;
+
+    const MS: u64 = 1_000_000;
+
+    fn expire(end: &mut Subflow<Span>, beyond_window: bool) -> Expired {
+        let options = TcpOptions { retries: 3, syn_retries: 2, ..TcpOptions::default() };
+        end.timer_expired(1_000 * MS, &options, beyond_window)
+    }
+
+    #[test]
+    fn a_handshake_is_given_up_after_its_retries() {
+        let mut end = established(&TcpOptions::default());
+        end.state = State::SynSent;
+        assert_eq!([0; 3].map(|_| expire(&mut end, false)), [Expired::Syn, Expired::Syn, Expired::Unanswered]);
+        assert!(end.syn_due && end.rtt.backoff == 3);
+        let mut end = established(&TcpOptions::default());
+        end.join = Some(Default::default());
+        assert_eq!(expire(&mut end, false), Expired::ThirdAck);
+        assert!(end.ack.now && end.timer_ns == 1_000 * MS + 2 * end.rtt.base_rto_ns());
+        assert_eq!([0; 2].map(|_| expire(&mut end, false)), [Expired::ThirdAck, Expired::Unconfirmed]);
+    }
+
+    #[test]
+    fn data_is_given_up_after_its_retries_unless_it_probes_a_window() {
+        let mut end = established(&TcpOptions::default());
+        assert_eq!(expire(&mut end, false), Expired::Idle);
+        end.board.push(1, Offset::FIRST, Span { offset: 0, len: 100 }, false, 0);
+        assert_eq!(expire(&mut end, false), Expired::Retransmit { first: true });
+        end.retries = 3;
+        assert_eq!(expire(&mut end, false), Expired::Hopeless);
+        assert_eq!(expire(&mut end, true), Expired::Retransmit { first: false });
+        end.state = State::TimeWait;
+        assert_eq!((expire(&mut end, false), end.state), (Expired::Nothing, State::Closed));
+    }
+
+    #[test]
+    fn the_earliest_timer_counts() {
+        let mut end = established(&TcpOptions::default());
+        assert_eq!(end.deadline_ns(), NEVER);
+        (end.timer_ns, end.ack.deadline_ns) = (50 * MS, 40 * MS);
+        assert_eq!((end.deadline_ns(), end.sender_deadline_ns(true)), (40 * MS, 50 * MS));
+        (end.rack.timer_ns, end.rack.probe_ns) = (20 * MS, 30 * MS);
+        assert_eq!((end.deadline_ns(), end.sender_deadline_ns(true)), (20 * MS, 30 * MS));
+        end.restart_timer(7 * MS);
+        assert_eq!(end.timer_ns, NEVER, "nothing is outstanding");
+    }
+}
