@@ -6,8 +6,8 @@ import pytest
 
 from tools.bench import measure
 
-# What was counted, and 0.3 %. A change that makes the simulator quicker lowers them. Five instructions a packet-hop of a small network ask
-# for the next segment's memory, which takes less time than waiting for it.
+# What was counted, and 0.3 %. A change that makes the simulator quicker lowers them. In a small network five
+# instructions a packet-hop ask for the next segment's memory, which takes less time than waiting for it.
 BOUNDS = {"w5": 620.3, "w3": 668.3}
 IDLE_CONNECTION_BYTES = 6_100
 """Both ends of a TCP connection and what the simulator keeps of them."""
