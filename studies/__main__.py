@@ -15,6 +15,7 @@ from . import (
     emulator,
     engine_model,
     engines,
+    exact,
     guest_cost,
     kernel_delay,
     kernel_fairness,
@@ -58,6 +59,8 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "engine-model": engine_model.main,
     "engines": engines.main,
     "linux-virtual": linux_virtual.main,
+    "exact": exact.main,
+    "exact-held-out": exact.held_out,
     "guest-cost": guest_cost.main,
     "single-path": single_path.main,
     "speed": speed.main,
@@ -69,7 +72,9 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "tshark": tshark.main,
 }
 
-IN_GUESTS: Final = frozenset({"linux-virtual", "single-path", "suspicions", "guest-cost", "tc-links"})
+IN_GUESTS: Final = frozenset(
+    {"exact", "exact-held-out", "linux-virtual", "single-path", "suspicions", "guest-cost", "tc-links"}
+)
 """Those that run Linux in virtual time."""
 
 

@@ -1,0 +1,264 @@
+"""Packets until the simulator and Linux in virtual time part: one path and two, without losses and with.
+
+The networks are points of a WSP design: rates of 1 to 50 Mbit/s, RTTs of 10 to 200 ms, queues of 0.5 to 4 BDP and
+random losses of 0 to 1 %. Each is run as drawn, with the same losses from the same seed on both sides, and once more
+without any: no random loss, and a queue that the whole file fits in. Each transfer has a guest of its own. Its packets
+are compared with the simulator's as hosts send them: sizes, sequence numbers, acknowledgments, windows, options, flags
+but PSH, and times to a millisecond. A transfer that is the same to the end counts with all its packets.
+
+`python -m studies exact-held-out` does the same with other networks, by a seed that was fixed before anything was
+mended. Nobody is to look at one of them alone: what was mended must be right there too.
+
+What Linux sent is kept in `exact.guests/` where the study is started, so that only the simulator runs again, and an
+interrupted study goes on. Variables choose: MPTCPLAB_KERNEL, MPTCPLAB_NETWORKS (the first so many of each kind),
+MPTCPLAB_CONTROLS, MPTCPLAB_PATHS (1 or 2).
+"""
+
+import hashlib
+import os
+import pickle
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import product, zip_longest
+from pathlib import Path as File
+from typing import Final
+
+import mptcplab
+import numpy as np
+from mptcplab import kernels
+from mptcplab.capture.divergence import Sent, difference, sent, streams
+from mptcplab.capture.settings import Capture
+from mptcplab.designs import wsp
+from mptcplab.scenario import Scenario
+
+from .engines import Path
+from .runs import say, show
+
+NETWORKS: Final = 32
+SEED: Final = 1
+HELD_OUT: Final = 16
+HELD_OUT_SEED: Final = 20_251
+"""Of the networks kept aside. It is not to be changed: they are to be new to whoever mends."""
+CONTROLS: Final[Mapping[int, Sequence[str]]] = {1: ("reno", "cubic"), 2: ("reno", "cubic", "lia", "olia", "balia")}
+"""By the number of paths."""
+SIZES: Final[Mapping[int, Sequence[str]]] = {1: ("4 MB",), 2: ("512 kB", "4 MB")}
+AS_LINUX: Final = frozenset({"cubic", "lia", "olia", "balia"})
+"""Controls of which our transport has the kernel's form besides the standard's or the paper's."""
+DURATION_S: Final = 120
+DEEP: Final = "4000 packets"
+"""A queue that a whole file fits in."""
+KEPT: Final = "exact.guests"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A transfer over a network."""
+
+    network: tuple[Path, ...]
+    number: int
+    """Of the network."""
+    control: str
+    size: str
+    lossy: bool
+
+    def text(self, engine: str) -> str:
+        """The scenario."""
+        links = "".join(
+            path.link(f"p{place}")
+            if self.lossy
+            else f'[link.p{place}]\nrate = "{path.rate_mbps:.3f} Mbit/s"\ndelay = "{path.rtt_ms / 2:.3f} ms"\n'
+            f'queue = "{DEEP}"\n'
+            for place, path in enumerate(self.network)
+        )
+        control = f'"{self.control}"'
+        if engine == "sim" and self.control in AS_LINUX:
+            control = f'{{ name = "{self.control}", variant = "linux" }}'
+        kind = 'protocol = "tcp"' if len(self.network) == 1 else 'scheduler = "linux"'
+        names = ", ".join(f'"p{place}"' for place in range(len(self.network)))
+        return (
+            f'duration = "{DURATION_S} s"\n{links}[connection.c]\npaths = [{names}]\n{kind}\ncongestion = {control}\n'
+            f'application = {{ kind = "file", size = "{self.size}" }}\n[measure]\nsample = "never"\n'
+        )
+
+
+@dataclass(frozen=True)
+class Run:
+    """What hosts sent, and when the file was there; NaN if never."""
+
+    packets: Sequence[Sent]
+    completion_s: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One case on both sides."""
+
+    case: Case
+    alike: int
+    """Packets until the first difference."""
+    first: tuple[str, Sent | None, Sent | None] | None
+    """What differs first and the packets of both; None where nothing does."""
+    slower: float
+    """By how much Linux takes longer; NaN where the file did not arrive on either side."""
+
+    @property
+    def cause(self) -> str:
+        """What first differences have in common: what differs, who sends it and who is first."""
+        if self.first is None:
+            return "none"
+        what, ours, theirs = self.first
+        if ours is None or theirs is None:
+            return f"{what}: {'Linux' if ours is None else 'sim'} sends more"
+        sends = "data" if ours.length or theirs.length else ours.flags
+        if what == "the window":
+            return f"the window: {'sim' if ours.window > theirs.window else 'Linux'} announces more"
+        if what == "the length":
+            return f"the length: {'sim' if ours.length > theirs.length else 'Linux'} sends more"
+        return f"{what} of {sends}: {'sim' if ours.time_ns <= theirs.time_ns else 'Linux'} is first"
+
+
+def networks(paths: int, count: int = NETWORKS, seed: int = SEED) -> list[tuple[Path, ...]]:
+    """A WSP design in four dimensions a path."""
+
+    def path(u: Sequence[float]) -> Path:
+        return Path(1 + 49 * u[0], 10 + 190 * u[1], 0.5 + 3.5 * u[2], 0.01 * u[3])
+
+    rows = wsp(count, 4 * paths, seed=seed).tolist()
+    return [tuple(path(row[at : at + 4]) for at in range(0, 4 * paths, 4)) for row in rows]
+
+
+def cases(paths: int, drawn: Sequence[tuple[Path, ...]], controls: Sequence[str]) -> Iterator[Case]:
+    """All transfers over some networks."""
+    chosen = [each for each in CONTROLS[paths] if each in controls]
+    for lossy, control, size in product((False, True), chosen, SIZES[paths]):
+        for number, network in enumerate(drawn):
+            yield Case(network, number, control, size, lossy)
+
+
+def run(case: Case, engine: str) -> Run:
+    """Run it, and read what its hosts sent."""
+    with tempfile.TemporaryDirectory(prefix="mptcplab-exact-") as place:
+        scenario = Scenario.from_toml(case.text(engine), "<study>")
+        result = mptcplab.run(scenario, engine, seed=1, capture=Capture(File(place)))
+        completion_s = result.connections["completion_s"][0]
+        # PSH marks the end of what an application wrote, or of a burst: nothing follows from it.
+        packets = [
+            replace(each, flags="+".join(flag for flag in each.flags.split("+") if flag != "PSH"))
+            for each in sent(File(place), plain=True)
+        ]
+    return Run(packets, float("nan") if completion_s is None else completion_s)
+
+
+def linux(case: Case, kernel: kernels.Kernel) -> Run:
+    """What Linux sent: as it was kept, or run now."""
+    engine = f"linux-virtual:{kernel.name}"
+    key = hashlib.sha256(f"{kernel.key}\n{case.text(engine)}".encode()).hexdigest()[:24]
+    file = File(KEPT) / f"{key}.pickle"
+    if file.exists():
+        packets, completion_s = pickle.loads(file.read_bytes())
+        return Run(packets, completion_s)
+    found = run(case, engine)
+    file.parent.mkdir(exist_ok=True)
+    partial = file.with_suffix(f".{os.getpid()}")
+    partial.write_bytes(pickle.dumps((found.packets, found.completion_s)))
+    partial.rename(file)
+    return found
+
+
+def compared(case: Case, ours: Run, theirs: Run) -> Outcome:
+    """Where the two part. Streams are compared as `mptcplab.capture.divergence` does."""
+    mine, others = streams(ours.packets), streams(theirs.packets)
+    found: list[tuple[int, str, Sent | None, Sent | None]] = []
+    for stream in sorted(mine.keys() | others.keys()):
+        for a, b in zip_longest(mine.get(stream, ()), others.get(stream, ())):
+            what = "the number of packets" if a is None or b is None else difference(a, b)
+            if what is not None:
+                found.append((min(each.time_ns for each in (a, b) if each is not None), what, a, b))
+                break
+    slower = theirs.completion_s / ours.completion_s - 1
+    if not found:
+        return Outcome(case, len(ours.packets), None, slower)
+    time_ns, what, a, b = min(found, key=lambda each: each[0])
+    return Outcome(case, sum(each.time_ns < time_ns for each in ours.packets), (what, a, b), slower)
+
+
+def outcome(case: Case, kernel: kernels.Kernel) -> Outcome:
+    """Run a case on both sides."""
+    return compared(case, run(case, "sim"), linux(case, kernel))
+
+
+def row(outcomes: Sequence[Outcome]) -> dict[str, str]:
+    """Of transfers of one kind."""
+    case = outcomes[0].case
+    alike = np.array([each.alike for each in outcomes])
+    apart = np.array([each.slower for each in outcomes])
+    apart = apart[~np.isnan(apart)]
+    return {
+        "paths": str(len(case.network)),
+        "losses": "as drawn" if case.lossy else "none",
+        "control": case.control,
+        "file": case.size,
+        "networks": str(len(outcomes)),
+        "packets until they part, median": f"{np.median(alike):,.0f}",
+        "tenth percentile": f"{np.quantile(alike, 0.1):,.0f}",
+        "the same to the end": f"{np.mean([each.first is None for each in outcomes]):.0%}",
+        "completion apart, median": f"{np.median(np.abs(apart)):.1%}" if len(apart) else "–",
+        "p90": f"{np.quantile(np.abs(apart), 0.9):.1%}" if len(apart) else "–",
+        "mean (bias)": f"{apart.mean():+.1%}" if len(apart) else "–",
+    }
+
+
+def causes(outcomes: Sequence[Outcome]) -> Iterator[dict[str, str]]:
+    """A row for each kind of first difference, the most frequent first."""
+    found: defaultdict[tuple[int, bool, str], list[int]] = defaultdict(list)
+    for each in outcomes:
+        if each.first is not None:
+            found[len(each.case.network), each.case.lossy, each.cause].append(each.alike)
+    for (paths, lossy, cause), alike in sorted(found.items(), key=lambda item: (item[0][0], item[0][1], -len(item[1]))):
+        yield {
+            "paths": str(paths),
+            "losses": "as drawn" if lossy else "none",
+            "first difference": cause,
+            "transfers": str(len(alike)),
+            "packets until there, median": f"{np.median(alike):,.0f}",
+        }
+
+
+def measured(count: int, seed: int) -> list[Outcome]:
+    """All cases, those of one kind together."""
+    kernel = kernels.find(os.environ.get("MPTCPLAB_KERNEL"))
+    count_chosen = int(os.environ.get("MPTCPLAB_NETWORKS", count))
+    controls = os.environ.get("MPTCPLAB_CONTROLS", ",".join(CONTROLS[2])).split(",")
+    found: list[Outcome] = []
+    for paths in map(int, os.environ.get("MPTCPLAB_PATHS", "1,2").split(",")):
+        chosen = list(cases(paths, networks(paths, count, seed)[:count_chosen], controls))
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            for place, each in enumerate(pool.map(lambda case: outcome(case, kernel), chosen), 1):
+                found.append(each)
+                sys.stderr.write(f"\r{paths} path{'s' * (paths > 1)}: {place} of {len(chosen)}")
+        sys.stderr.write("\n")
+    return found
+
+
+def tables(outcomes: Sequence[Outcome], which: str) -> None:
+    """Print them."""
+    kinds: defaultdict[tuple[int, bool, str, str], list[Outcome]] = defaultdict(list)
+    for each in outcomes:
+        kinds[len(each.case.network), each.case.lossy, each.case.control, each.case.size].append(each)
+    show(f"Packets until the simulator and Linux part, {which}", map(row, kinds.values()))
+    say("Linux against the simulator by the time a file takes (+: Linux is slower).")
+    show(f"The first difference, {which}", causes(outcomes))
+
+
+def main() -> None:
+    """Print the tables of the grid."""
+    tables(measured(NETWORKS, SEED), "grid")
+
+
+def held_out() -> None:
+    """Print the tables of the networks kept aside: no single one is shown."""
+    tables(measured(HELD_OUT, HELD_OUT_SEED), "held out")

@@ -1,0 +1,101 @@
+"""How the study of identical packets counts until two runs part."""
+
+from dataclasses import replace
+from math import nan
+
+import pytest
+from mptcplab.capture.divergence import Sent
+
+from studies import exact
+from studies.exact import Case, Run, causes, compared, networks, row
+
+CASE = Case(networks(1)[0], 0, "reno", "4 MB", lossy=False)
+
+
+def segment(number: int) -> Sent:
+    """Data of a server, one each 10 ms."""
+    return Sent(
+        time_ns=number * 10_000_000,
+        host="server",
+        place="server (p0)",
+        flow=0,
+        flags="ACK",
+        sequence=1 + 1448 * number,
+        length=1448,
+        acknowledgment=1,
+        options=("timestamps",),
+        window=510,
+    )
+
+
+OURS = Run(tuple(map(segment, range(20))), 0.2)
+
+
+def changed(number: int, **what: int) -> Run:
+    """The same with one packet changed."""
+    packets = [replace(each, **what) if at == number else each for at, each in enumerate(OURS.packets)]  # type: ignore[arg-type]
+    return Run(packets, 0.25)
+
+
+def test_a_transfer_that_is_the_same_counts_with_all_its_packets() -> None:
+    found = compared(CASE, OURS, OURS)
+    assert (found.alike, found.first, found.slower) == (20, None, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("what", "cause"),
+    [
+        ({"window": 511}, "the window: Linux announces more"),
+        ({"length": 1424}, "the length: sim sends more"),
+        ({"time_ns": 121_000_001}, "the time (a timer, or pacing) of data: sim is first"),
+    ],
+)
+def test_the_first_difference_and_what_it_is(what: dict[str, int], cause: str) -> None:
+    found = compared(CASE, OURS, changed(12, **what))
+    assert (found.alike, found.cause) == (12, cause)
+    assert found.slower == pytest.approx(0.25)
+
+
+def test_a_millisecond_is_no_difference() -> None:
+    assert compared(CASE, OURS, changed(12, time_ns=121_000_000)).first is None
+
+
+def test_a_run_that_ends_early_parts_where_it_ends() -> None:
+    found = compared(CASE, OURS, Run(OURS.packets[:15], nan))
+    assert (found.alike, found.cause) == (15, "the number of packets: sim sends more")
+
+
+def test_rows_count_transfers_and_leave_out_what_did_not_arrive() -> None:
+    outcomes = [compared(CASE, OURS, other) for other in (OURS, changed(12, window=7), Run(OURS.packets[:15], nan))]
+    assert row(outcomes) == {
+        "paths": "1",
+        "losses": "none",
+        "control": "reno",
+        "file": "4 MB",
+        "networks": "3",
+        "packets until they part, median": "15",
+        "tenth percentile": "13",
+        "the same to the end": "33%",
+        "completion apart, median": "12.5%",
+        "p90": "22.5%",
+        "mean (bias)": "+12.5%",
+    }
+    assert [(each["first difference"], each["transfers"]) for each in causes(outcomes)] == [
+        ("the window: sim announces more", "1"),
+        ("the number of packets: sim sends more", "1"),
+    ]
+
+
+def test_networks_kept_aside_are_others() -> None:
+    """And stay what they are: the seed was fixed before anything was mended."""
+    aside = networks(2, exact.HELD_OUT, exact.HELD_OUT_SEED)
+    assert len(aside) == 16
+    assert not set(aside) & set(networks(2))
+    assert exact.HELD_OUT_SEED == 20_251
+
+
+def test_a_case_without_losses_has_none() -> None:
+    text = CASE.text("sim")
+    assert "loss" not in text
+    assert 'queue = "4000 packets"' in text
+    assert "loss" in replace(CASE, lossy=True).text("sim")
