@@ -124,6 +124,25 @@ fn a_late_reader_gets_all() {
     assert!(found == data);
 }
 
+/// A program that never reads: the socket takes 1 MiB (and the piece that passes it), the receive window the rest.
+#[test]
+fn data_that_the_program_does_not_read_is_bounded() {
+    const SOCKET: u64 = 1 << 20;
+    let options = Options { protocol: Some("tcp".into()), receive_buffer: Some(1 << 16), ..Options::default() };
+    let [client, server] = stacks(false, &Impair::default(), &options);
+    let near = client.connect(options.config().unwrap(), Vec::new(), SocketAddr::new(address(false, 0, 2), PORT));
+    let far = server.accept(PORT, LONG).unwrap();
+    let data = content(3 << 20, 6);
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(|| send(&near, &data));
+        eventually("the socket is full", || server.held().bytes >= SOCKET);
+        std::thread::sleep(Duration::from_millis(100)); // what has no bound would grow
+        assert!(server.held().bytes <= SOCKET + 10_000, "{}", server.held().bytes);
+        assert!(receive(&far) == data);
+        sender.join().unwrap();
+    });
+}
+
 /// The peer aborts before the program accepts. A reader is told at once and does not wait in vain.
 #[test]
 fn a_connection_that_was_reset_before_it_was_accepted_says_so() {
