@@ -8,7 +8,7 @@ OUT    := out/wifi-lte
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
 .PHONY: help audit audit-crates audit-packages setup missing-core run test build-tests test-rust test-python test-virtual test-live test-oldest lint lint-rust lint-types lint-python coverage format \
-  bench bench-compare soak soak-extreme soak-linux-virtual soak-schedulers soak-attack soak-lab soak-kill soak-live soak-sessions soak-sweep soak-papers \
+  bench bench-compare soak soak-extreme soak-linux-virtual soak-schedulers soak-attack soak-lab soak-disk soak-kill soak-live soak-sessions soak-sweep soak-papers \
   pictures notebooks interop fuzz sanitize lock profile wheel wheel-arm64 sdist check-install docs release clean
 
 help:  ## This list
@@ -169,6 +169,9 @@ soak-sessions: setup  ## SESSIONS (300) of agents, probe servers and the laborat
 KILLS ?= 100
 soak-kill: setup  ## Kill each command that writes KILLS (100) times, at random moments and, with strace, at the system calls that change files: the old state or the new, never a mixture
 	nice -n 15 $(BIN)/python -m tools.soak kill $(KILLS)
+
+soak-disk: setup  ## Run each command that writes on disks with room for 0, 30, 60 and 90 % of what it writes; root
+	nice -n 15 unshare --mount $(abspath $(BIN))/python -m tools.soak full
 
 FUZZ_SECONDS ?= 60
 fuzz:  ## Fuzz the codec for FUZZ_SECONDS (60) a target; needs nightly Rust and cargo-fuzz

@@ -62,6 +62,12 @@ def read(path: str | os.PathLike[str]) -> bytes:
     return content
 
 
+def cache() -> Path:
+    """The user's directory for what can be made again."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "mptcplab"
+
+
 def check_target(path: Path, *, new: bool = False) -> None:
     """Raise TargetError where `written` could not write a file, before the work whose outcome it is to have."""
     place = path.resolve()

@@ -435,10 +435,9 @@ def violations(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("size", [(1280, 960), PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize(("size", "dark"), [((1280, 960), False), (PHONE, True)], ids=["desk-light", "phone-dark"])
 def test_nothing_serious_for_the_accessibility_checker(
-    browser: Browser, address: str, dark: bool, size: tuple[int, int]
+    browser: Browser, address: str, size: tuple[int, int], dark: bool
 ) -> None:
     """On every view: the beginning, with details open, A and B, the tour, a wrong value, the file dialog."""
     page = open_page(browser, address, dark=dark, size=size)

@@ -1,14 +1,8 @@
-"""Each command that writes meets a full disk: it says which file, and what was there stays.
-
-`python -m tools.soak.full NAME`, as root in a mount namespace of its own (`unshare --mount`), prints a line for each
-time that the disk was full.
-"""
+"""Each command that writes meets a full disk: it says which file, and what was there stays."""
 
 import os
 import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,19 +11,22 @@ from typing import Final
 from tools.soak.kill import whole
 from tools.soak.writers import WRITERS, Writer, call, prepare, quietly, state
 
-_PARTS: Final = (0.0, 0.3, 0.6, 0.9)
+PARTS: Final = (0.0, 0.3, 0.6, 0.9)
 """Of what the command writes, so much finds room."""
 _PAGE: Final = 4096
 
 
-def fill(name: str, place: Path) -> Iterator[str]:
-    """Run the command on disks with too little room; what it said each time. Raises AssertionError."""
+def fill(name: str, place: Path, parts: Sequence[float] = PARTS) -> Iterator[str]:
+    """Run the command on disks with room for these parts of what it writes; what it said each time.
+
+    Raises AssertionError.
+    """
     writer = WRITERS[name]
     whole(place, partial(prepare, place))
     with _disk(place / "disk", 64 << 20) as disk:
         whole(place, partial(call, writer, disk / "target", "new"))
         needs = _used(disk)
-    for part in _PARTS:
+    for part in parts:
         with _disk(place / "disk", 64 << 20) as disk:
             out = disk / "target"
             if writer.target == "replaced":
@@ -43,7 +40,7 @@ def fill(name: str, place: Path) -> Iterator[str]:
                 os.posix_fallocate(opened.fileno(), 0, about.f_bavail * about.f_frsize - room)
             _, status = os.waitpid(quietly(place / "log", partial(call, writer, out, "new")), 0)
             said = (place / "log").read_text(encoding="utf-8")
-            if status != 0 or part < _PARTS[-1]:
+            if status != 0 or part < PARTS[-1]:
                 _check(writer, os.waitstatus_to_exitcode(status), said, disk)
                 yield next(line for line in said.splitlines() if line.startswith("error: "))
                 if writer.target != "resumed":
@@ -76,11 +73,3 @@ def _disk(place: Path, size: int) -> Iterator[Path]:
 def _used(disk: Path) -> int:
     about = os.statvfs(disk)
     return (about.f_blocks - about.f_bfree) * about.f_frsize
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory(prefix="mptcplab-full-") as directory:
-        os.chdir(directory)
-        for line in fill(sys.argv[1], Path(directory)):
-            sys.stdout.write(f"{line}\n")
-        os.chdir("/")

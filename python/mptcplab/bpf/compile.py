@@ -6,6 +6,7 @@ import subprocess
 from hashlib import sha256
 from pathlib import Path
 
+from mptcplab import files
 from mptcplab.bpf.libbpf import BpfError, BpfUnavailableError
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -34,7 +35,7 @@ def built(name: str) -> Path:
     digest = sha256(repr((clang, Path(clang).resolve().stat().st_mtime_ns, _FLAGS)).encode())
     for source in sorted(PROGRAMS.iterdir()):
         digest.update(source.name.encode() + source.read_bytes())
-    target = _cache() / digest.hexdigest()[:16] / f"{name}.o"
+    target = files.cache() / "bpf" / digest.hexdigest()[:16] / f"{name}.o"
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -46,8 +47,3 @@ def built(name: str) -> Path:
         raise BpfError(f"clang refuses {name}.bpf.c:\n{done.stderr.rstrip()}")
     draft.replace(target)
     return target
-
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "mptcplab" / "bpf"

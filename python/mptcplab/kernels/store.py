@@ -66,8 +66,7 @@ class Kernel:
 
 def cache() -> Path:
     """Where all guest kernels of this user are."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "mptcplab" / "kernels"
+    return files.cache() / "kernels"
 
 
 def kernels() -> list[Kernel]:

@@ -6,11 +6,11 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from mptcplab.plots import style
+from mptcplab.render import vega
 
 if TYPE_CHECKING:
     from mptcplab.plots import Figure
@@ -74,9 +74,8 @@ def _data(plots: Mapping[str, Any]) -> Markup:
 
 @cache
 def _vega() -> Markup:
-    """Vega, Vega-Lite and Vega-Embed as one script."""
-    script: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its stub wants an argument it does not need
-    return Markup(script.replace("</script", "<\\/script"))
+    """The script that draws the figures, in which nothing can end the script element."""
+    return Markup(vega.script().replace("</script", "<\\/script"))
 
 
 def _asset(name: str) -> Markup:
