@@ -52,9 +52,15 @@ fn joining(join: MpJoin) -> Options {
 
 impl Attack {
     fn new(protocol: Protocol) -> Attack {
+        Attack::on(Config { protocol, ..Config::default() })
+    }
+
+    /// On a host with these settings and a fixed receive buffer.
+    fn on(config: Config) -> Attack {
         let tuple = Tuple { local: end(1, 80), remote: end(2, 5_000) };
         let mut host = Host::new(Xoshiro256PlusPlus::seed_from_u64(7));
-        let config = Config { protocol, receive_buffer: ReceiveBuffer::Fixed(BUFFER), ..Config::default() };
+        let config = Config { receive_buffer: ReceiveBuffer::Fixed(BUFFER), ..config };
+        let protocol = config.protocol;
         host.listen(80, config);
         let mptcp = protocol == Protocol::Mptcp;
         let capable = |sender_key, receiver_key| {
@@ -335,6 +341,24 @@ fn half_open_joins_do_not_keep_others_out() {
     assert!(attack.begin_join(6_000, token).is_none());
     attack.data(1_000, 1_000, 0);
     assert_eq!(attack.read(0), 2_000, "the connection lives on");
+}
+
+/// Eight joins may be half open where two subflows may be open, and twelve where twelve may: one more drops the oldest.
+#[test]
+fn as_many_joins_may_be_half_open_as_docs_security_says() {
+    for (max_subflows, most) in [(2, 8), (8, 8), (12, 12)] {
+        for others in [most - 1, most] {
+            let mut attack = Attack::on(Config { max_subflows, ..Config::default() });
+            let host_key = attack.host_key.unwrap();
+            let token = wire::keys::token(host_key);
+            let (_, nonce) = attack.begin_join(5_000, token).expect("it is answered");
+            for n in 0..others {
+                assert!(attack.begin_join(6_000 + n, token).is_some());
+            }
+            let hmac = wire::keys::join_hmac_ack(KEY, host_key, 5, nonce);
+            assert_eq!(attack.complete_join(5_000, hmac), others < most, "{others} others, {max_subflows} subflows");
+        }
+    }
 }
 
 /// A SYN from anywhere, which nobody will ever complete.
