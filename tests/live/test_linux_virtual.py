@@ -5,10 +5,12 @@ Nothing here is about speed. Guests that break down on purpose are small ones.
 
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import mptcplab
 import numpy as np
 import pytest
 from mptcplab import kernels
-from mptcplab.capture.divergence import sent
+from mptcplab.capture.divergence import packets_of, sent
 from mptcplab.capture.settings import Capture
 from mptcplab.cli import invoke
 from mptcplab.engines import catalogue
@@ -118,6 +120,21 @@ place.mkdir()
 result = run(scenario, engine, seed=1, capture=Capture(place, 0))
 (place / "result").write_text(result.to_json(), encoding="utf-8")
 """
+
+
+@virtual
+def test_a_run_begins_at_a_tick_of_the_guests_clock(scenario: Scenario, tmp_path: Path) -> None:
+    """Timestamps change where the run's milliseconds do, as in the simulator; right then they may lag."""
+    run(scenario, ENGINE, capture=Capture(tmp_path))
+    offsets: defaultdict[bytes, set[int]] = defaultdict(set)
+    for time_ns, packet in packets_of(next(tmp_path.glob("*-server.pcapng")).read_bytes()):
+        tcp = packet[4 * (packet[0] & 15) :]
+        at = tcp.find(b"\x01\x01\x08\x0a", 20)
+        if packet[14] == 0xFF and tcp[13] & 2 == 0 and at > 0 and time_ns % 1_000_000 > 50_000:
+            (value,) = struct.unpack_from(">I", tcp, at + 4)
+            offsets[packet[12:20] + tcp[:4]].add(value - time_ns // 1_000_000)
+    assert len(offsets) == 2
+    assert all(len(each) == 1 for each in offsets.values()), offsets
 
 
 @virtual

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _SET_OFF_NS: Final = 50_000_000
 """What the emulator needs until it stands ready."""
+_TICK_NS: Final = 10_000_000
+"""A run begins at a tick of the kernel's clock, at HZ of 100 or more: between two ticks its timers and timestamps stand
+still, so what it sends depends on where it begins."""
 LARGEST_BUFFERS: Final = {"receive": 6 << 20, "send": 16 << 20}
 """The most that automatic buffers grow to, in bytes; the receive buffer's is that of the engine sim."""
 
@@ -83,7 +86,7 @@ def play(
             plan["ports"] = of_kernel.between(plan["ports"])
         own = [kind for kind, each in enumerate(description["connections"]) if each["application"]["kind"] != "program"]
         addresses = stack.enter_context(Addresses(description, [client for client, _ in hosts]))
-        zero_ns = time.monotonic_ns() + _SET_OFF_NS
+        zero_ns = -(-(time.monotonic_ns() + _SET_OFF_NS) // _TICK_NS) * _TICK_NS
         addresses.begin(zero_ns)
         if programs is not None:
             programs.begin(zero_ns)
