@@ -102,7 +102,7 @@ impl EventQueue {
         if self.first_far.time_ns >= self.limit_ns {
             return NOTHING;
         }
-        self.let_go_of_taken();
+        self.remove_taken();
         let Some(&Reverse(stamp)) = self.far.peek() else { return NOTHING };
         let (time_ns, target) = (stamp.time_ns, stamp.target());
         self.taken = true;
@@ -111,7 +111,7 @@ impl EventQueue {
         (time_ns, target)
     }
 
-    fn let_go_of_taken(&mut self) {
+    fn remove_taken(&mut self) {
         if std::mem::take(&mut self.taken) {
             self.far.pop();
         }
@@ -141,7 +141,7 @@ impl EventQueue {
     /// Removes all entries of `target`. Examines every entry, so it is for rare use.
     pub fn remove(&mut self, target: u32) {
         self.near.remove(target);
-        self.let_go_of_taken();
+        self.remove_taken();
         self.far.retain(|far| far.0.target() != target);
         self.find_first_far();
     }

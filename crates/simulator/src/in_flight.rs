@@ -70,7 +70,7 @@ pub struct InPlace<'a> {
 impl InPlace<'_> {
     /// Frees the slot after the segment was received.
     #[inline]
-    pub fn let_go(self) {
+    pub fn free_slot(self) {
         self.segment.seq = std::mem::replace(self.free, self.slot);
     }
 }
@@ -164,11 +164,11 @@ impl InFlight {
         } else {
             unpack(packed, segment);
         }
-        self.let_go(slot);
+        self.free_slot(slot);
     }
 
     #[inline]
-    fn let_go(&mut self, slot: u32) -> u32 {
+    fn free_slot(&mut self, slot: u32) -> u32 {
         let free = std::mem::replace(&mut self.free, slot);
         let packed = self.at_mut(slot);
         packed.seq = free;
@@ -209,7 +209,7 @@ impl InFlight {
     /// Frees `slot` after its compact segment was received.
     #[inline]
     pub fn received(&mut self, slot: u32) {
-        self.let_go(slot);
+        self.free_slot(slot);
     }
 
     /// Frees `slot` and returns its flow.
@@ -219,7 +219,7 @@ impl InFlight {
             let seq = packed.seq;
             self.whole.take(seq);
         }
-        self.let_go(slot)
+        self.free_slot(slot)
     }
 
     /// Number of segments. Counts the free slots, so it is for rare use.

@@ -453,7 +453,7 @@ impl<'d> World<'d> {
 
     /// Opens a connection of this application.
     fn open(&mut self, application: usize, amount: Amount) -> Step {
-        self.let_go();
+        self.retire_transfers();
         let Application { kind, sender, .. } = self.runtime.applications[application];
         let kind = kind as usize;
         let described = &self.description.connections[kind];
@@ -542,7 +542,7 @@ impl<'d> World<'d> {
     }
 
     /// Takes in what transfers have counted that are over at both ends, and gives their places to others.
-    fn let_go(&mut self) {
+    fn retire_transfers(&mut self) {
         let mut leaving = std::mem::take(&mut self.leaving);
         leaving.retain(|&number| !self.leave(number));
         self.leaving = leaving;
@@ -617,7 +617,7 @@ impl<'d> World<'d> {
             }
             let (beside, seq) = (held.segment.tag, held.segment.seq);
             let freed = host.receive_compact_on(self.now_ns, handle, held.segment, &mut self.outgoing.segment);
-            held.let_go();
+            held.free_slot();
             if freed {
                 let flow = in_flight::flow_of(beside);
                 self.attribute(arrived, (flow, seq), to as usize % 2, handle);

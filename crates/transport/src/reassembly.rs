@@ -1,5 +1,5 @@
 //! Data that arrived before what precedes it, in any pieces whatever. The same structure serves a subflow, by sequence number,
-//! and the connection, by place in the stream, where the slots of `row.rs` will not do.
+//! and the connection, by place in the stream, where the slots of `slots.rs` will not do.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::queue::{Kept, Stream};
 
 /// A piece of what is to be put in order.
 pub trait Part: Clone {
-    /// What stands for it in a slot of a [`Row`](crate::row::Row), where its beginning is known.
+    /// What stands for it in a slot of a [`Slots`](crate::slots::Slots), where its beginning is known.
     type Slot: std::fmt::Debug;
 
     /// Number of the first byte in the space that is put in order.

@@ -93,7 +93,7 @@ impl Rack {
 
     /// How long after its transmission a segment may be outstanding when a later one was delivered: the round trip
     /// and the reordering window (§6.2 step 4).
-    pub fn patience_ns(&self, min_rtt_ns: u64, srtt_ns: u64, recovering: bool, sacked: u32) -> u64 {
+    pub fn rtt_and_reo_wnd_ns(&self, min_rtt_ns: u64, srtt_ns: u64, recovering: bool, sacked: u32) -> u64 {
         let window_ns = if !self.reordering && (recovering || sacked >= 3) {
             0
         } else {
@@ -142,23 +142,23 @@ mod tests {
     fn patience_is_a_round_trip_and_a_quarter_until_three_are_sacked() {
         let mut rack = Rack::new();
         rack.delivered(&delivered(100 * MS, 1), 140 * MS);
-        assert_eq!(rack.patience_ns(40 * MS, 40 * MS, false, 1), 50 * MS);
-        assert_eq!(rack.patience_ns(40 * MS, 40 * MS, false, 3), 40 * MS);
-        assert_eq!(rack.patience_ns(40 * MS, 40 * MS, true, 0), 40 * MS);
+        assert_eq!(rack.rtt_and_reo_wnd_ns(40 * MS, 40 * MS, false, 1), 50 * MS);
+        assert_eq!(rack.rtt_and_reo_wnd_ns(40 * MS, 40 * MS, false, 3), 40 * MS);
+        assert_eq!(rack.rtt_and_reo_wnd_ns(40 * MS, 40 * MS, true, 0), 40 * MS);
         // Once reordering was seen the window stays open; D-SACKs widen it, once a round trip, up to the smoothed RTT.
         rack.delivered(&Delivered { reordered: true, ..Delivered::default() }, 140 * MS);
         rack.duplicate_reported(1, 100);
         rack.duplicate_reported(50, 150);
-        assert_eq!(rack.patience_ns(40 * MS, 40 * MS, true, 9), 60 * MS);
+        assert_eq!(rack.rtt_and_reo_wnd_ns(40 * MS, 40 * MS, true, 9), 60 * MS);
         for round in 1..30 {
             rack.duplicate_reported(100 * round, 100 * round + 100);
         }
-        assert_eq!(rack.patience_ns(40 * MS, 48 * MS, true, 9), 88 * MS);
+        assert_eq!(rack.rtt_and_reo_wnd_ns(40 * MS, 48 * MS, true, 9), 88 * MS);
         // After sixteen recoveries without one it is a quarter again.
         for _ in 0..16 {
             rack.recovered();
         }
-        assert_eq!(rack.patience_ns(40 * MS, 48 * MS, true, 9), 50 * MS);
+        assert_eq!(rack.rtt_and_reo_wnd_ns(40 * MS, 48 * MS, true, 9), 50 * MS);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct RateSampler {
     app_limited: u64,
     /// What the application does is not heard of: Linux marks samples where data is written to a TCP socket, which its
     /// Multipath TCP never does.
-    deaf: bool,
+    ignores_pauses: bool,
     records: VecDeque<Record>,
     /// [`Scoreboard::losses`] when it was last looked through.
     losses: u64,
@@ -46,9 +46,9 @@ pub struct RateSampler {
 }
 
 impl RateSampler {
-    /// One that does not hear of pauses, if `deaf`.
-    pub fn new(deaf: bool) -> Self {
-        RateSampler { deaf, ..RateSampler::default() }
+    /// One that is not told of pauses of the application, if `ignores_pauses`.
+    pub fn new(ignores_pauses: bool) -> Self {
+        RateSampler { ignores_pauses, ..RateSampler::default() }
     }
 
     /// A segment of `bytes` up to sequence number `end` goes out for the first time; `in_flight` with it.
@@ -87,7 +87,7 @@ impl RateSampler {
 
     /// There was room to send, and nothing was.
     pub fn paused(&mut self, in_flight: u64) {
-        if !self.deaf {
+        if !self.ignores_pauses {
             self.limited(in_flight);
         }
     }
@@ -245,11 +245,11 @@ mod tests {
         assert!(!sample.app_limited && sampler.is_limited());
         let sample = sampler.acknowledged(55 * MS, &delivered(1000, (5 * MS, 2001)), 2001, MS).unwrap();
         assert!(sample.app_limited && !sampler.is_limited());
-        let mut deaf = RateSampler::new(true);
-        deaf.paused(1000);
-        assert!(!deaf.is_limited());
-        deaf.limited(1000);
-        assert!(deaf.is_limited(), "by the control's own measuring");
+        let mut ignores_pauses = RateSampler::new(true);
+        ignores_pauses.paused(1000);
+        assert!(!ignores_pauses.is_limited());
+        ignores_pauses.limited(1000);
+        assert!(ignores_pauses.is_limited(), "by the control's own measuring");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::ranges::Ranges;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece};
-use crate::row::Row;
+use crate::slots::Slots;
 
 /// Data out of order on a subflow, by sequence number. Without memory while there is none: mostly there is none.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub struct Reorder<P: Stream>(Option<Box<OutOfOrder<P>>>);
 /// What is held; something is.
 #[derive(Debug)]
 struct OutOfOrder<P: Stream> {
-    pieces: Row<Piece<P>>,
+    pieces: Slots<Piece<P>>,
     /// Maximal contiguous ranges.
     ranges: Ranges,
     /// A number within each of the ranges touched last, the latest first. Of those that are gone nothing is reported.
@@ -87,7 +87,7 @@ impl<P: Stream> Reorder<P> {
 impl<P: Stream> OutOfOrder<P> {
     #[cold]
     fn boxed() -> Box<Self> {
-        Box::new(OutOfOrder { pieces: Row::new(), ranges: Ranges::new(), recent: [0; 4] })
+        Box::new(OutOfOrder { pieces: Slots::new(), ranges: Ranges::new(), recent: [0; 4] })
     }
 
     /// `range` was touched at `at`.

@@ -515,9 +515,14 @@ impl<P: Stream> Scoreboard<P> {
     }
 
     /// Loss detection by time (RFC 8985 §6.2 step 5): a segment is lost when one that was sent after it, at
-    /// `latest` = (send time, end), was delivered, and `patience_ns` has passed since it was sent itself. Answers
+    /// `latest` = (send time, end), was delivered, and `rtt_and_reo_wnd_ns` has passed since it was sent itself. Answers
     /// whether one was found, and when the next would be if nothing else arrives.
-    pub fn find_losses_by_time(&mut self, latest: (u64, u64), patience_ns: u64, now_ns: u64) -> (bool, Option<u64>) {
+    pub fn find_losses_by_time(
+        &mut self,
+        latest: (u64, u64),
+        rtt_and_reo_wnd_ns: u64,
+        now_ns: u64,
+    ) -> (bool, Option<u64>) {
         if self.sacked + self.retransmitted == 0 && self.sent.front().is_none_or(|s| s.seq >= self.highest_delivered) {
             return (false, None); // nothing was delivered ahead of what is outstanding
         }
@@ -531,8 +536,8 @@ impl<P: Stream> Scoreboard<P> {
                 if (sent_ns, segment.end()) >= latest {
                     break;
                 }
-                if sent_ns + patience_ns > now_ns {
-                    next = Some(sent_ns + patience_ns);
+                if sent_ns + rtt_and_reo_wnd_ns > now_ns {
+                    next = Some(sent_ns + rtt_and_reo_wnd_ns);
                     break;
                 }
                 segment.marks &= !RETRANSMITTED;
@@ -551,8 +556,8 @@ impl<P: Stream> Scoreboard<P> {
                 if (segment.sent_ns, segment.end()) >= latest {
                     break;
                 }
-                if segment.sent_ns + patience_ns > now_ns {
-                    next = Some(next.unwrap_or(u64::MAX).min(segment.sent_ns + patience_ns));
+                if segment.sent_ns + rtt_and_reo_wnd_ns > now_ns {
+                    next = Some(next.unwrap_or(u64::MAX).min(segment.sent_ns + rtt_and_reo_wnd_ns));
                     break;
                 }
                 segment.marks |= LOST;
@@ -621,11 +626,11 @@ impl<P: Stream> Scoreboard<P> {
     }
 
     /// After a retransmission timeout: all that is not sacked is lost, nothing is in the network (RFC 6675 §5.1). With
-    /// `patience_ns` only the first, and what was sent longer ago than that (RFC 8985 §6.3).
+    /// `rtt_and_reo_wnd_ns` only the first, and what was sent longer ago than that (RFC 8985 §6.3).
     ///
     /// The first is sent again although it was selectively acknowledged (RFC 2018 §8: "MUST"): the receiver has thrown it
     /// away then, and may have the others.
-    pub fn mark_lost_on_timeout(&mut self, now_ns: u64, patience_ns: Option<u64>) {
+    pub fn mark_lost_on_timeout(&mut self, now_ns: u64, rtt_and_reo_wnd_ns: Option<u64>) {
         let found = self.found.get_or_insert_default();
         if self.sent.front().is_some_and(|first| first.is(SACKED)) {
             self.sent.iter_mut().for_each(|segment| segment.marks &= !SACKED);
@@ -639,7 +644,7 @@ impl<P: Stream> Scoreboard<P> {
             if segment.is(SACKED) {
                 continue;
             }
-            let lost = number == self.first || patience_ns.is_none_or(|ns| segment.sent_ns + ns <= now_ns);
+            let lost = number == self.first || rtt_and_reo_wnd_ns.is_none_or(|ns| segment.sent_ns + ns <= now_ns);
             if lost {
                 segment.marks = (segment.marks | LOST | TIMED_OUT) & !RETRANSMITTED;
             } else if !segment.is(LOST) {

@@ -416,8 +416,9 @@ impl<P: Stream> Subflow<P> {
         } else {
             let v = &group[r];
             let recovering = v.phase != Phase::Open;
-            let patience_ns = self.rack.patience_ns(v.min_rtt_ns, v.srtt_ns, recovering, self.board.sacked());
-            let (_, next) = self.board.find_losses_by_time(self.rack.latest, patience_ns, now_ns);
+            let rtt_and_reo_wnd_ns =
+                self.rack.rtt_and_reo_wnd_ns(v.min_rtt_ns, v.srtt_ns, recovering, self.board.sacked());
+            let (_, next) = self.board.find_losses_by_time(self.rack.latest, rtt_and_reo_wnd_ns, now_ns);
             self.rack.timer_ns = next.unwrap_or(NEVER);
         }
         let first = group[r].phase == Phase::Open && self.board.has_unrepaired();
@@ -496,15 +497,15 @@ impl<P: Stream> Subflow<P> {
             let view = &mut group[r];
             view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
         }
-        let patience_ns = self.uses_rack().then(|| {
-            self.rack.patience_ns(
+        let rtt_and_reo_wnd_ns = self.uses_rack().then(|| {
+            self.rack.rtt_and_reo_wnd_ns(
                 group[r].min_rtt_ns,
                 group[r].srtt_ns,
                 group[r].phase != Phase::Open,
                 self.board.sacked(),
             )
         });
-        self.board.mark_lost_on_timeout(now_ns, patience_ns);
+        self.board.mark_lost_on_timeout(now_ns, rtt_and_reo_wnd_ns);
         self.duplicate_acks = 0;
         let losses = self.losses.get_or_insert_default();
         (losses.recovery.point, losses.recovery.sent, losses.recovery.waits) = (self.snd_nxt, 0, false);

@@ -240,7 +240,7 @@ fn powers_are_products() {
 #[test]
 fn ecn_capable_packets_are_marked_where_others_are_dropped_by_chance() {
     let marking = Config { ecn: true, ..parameters(true) };
-    for (ecn, deaf) in [(Ecn::Ect0, false), (Ecn::Ect1, false), (Ecn::Ce, false), (Ecn::NotEct, true)] {
+    for (ecn, not_capable) in [(Ecn::Ect0, false), (Ecn::Ect1, false), (Ecn::Ce, false), (Ecn::NotEct, true)] {
         let mut dropping = red(parameters(true));
         let mut marks = red(marking);
         let mut rngs = [5, 5].map(Xoshiro256PlusPlus::seed_from_u64);
@@ -249,14 +249,14 @@ fn ecn_capable_packets_are_marked_where_others_are_dropped_by_chance() {
             let queue = 15 + packet % 65;
             let dropped = arrive(&mut dropping, queue, &mut rngs[0]);
             let expected = match dropped {
-                Err(DropReason::Early) if !deaf => Ok(Entry::Marked),
+                Err(DropReason::Early) if !not_capable => Ok(Entry::Marked),
                 other => other.map(|()| Entry::Plain),
             };
             assert_eq!(arrive_as(&mut marks, queue, ecn, &mut rngs[1]), expected, "queue {queue}");
             assert_eq!(marks.count, dropping.count);
             signals += u64::from(expected == Ok(Entry::Marked));
         }
-        assert_eq!((marks.tally().marked, signals > 10_000), (signals, !deaf));
+        assert_eq!((marks.tally().marked, signals > 10_000), (signals, !not_capable));
         assert_eq!(dropping.tally().marked, 0);
     }
 }

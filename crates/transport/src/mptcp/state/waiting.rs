@@ -3,10 +3,10 @@
 use crate::offset::Offset;
 use crate::queue::{Kept, Stream};
 use crate::reassembly::Part;
-use crate::row::Row;
+use crate::slots::Slots;
 
 /// What waits, by its place in the stream.
-pub type Waiting<P> = Row<Early<P>>;
+pub type Waiting<P> = Slots<Early<P>>;
 
 /// A piece of the stream that came before what precedes it.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! Data that waits for what precedes it: on its subflow, or at the connection.
 //!
 //! Nearly all of it comes in segments of one size, one behind the other and each once. So the space from the first gap on is
-//! a row of slots of that size: a segment finds its place by a division, not by a search, and nothing has to move when it
-//! is taken in between others. What does not fit into the row goes into a [`Reassembly`], which takes anything, and with it
+//! an array of slots of that size: a segment finds its place by a division, not by a search, and nothing has to move when it
+//! is taken in between others. What does not fit into the slots goes into a [`Reassembly`], which takes anything, and with it
 //! all else until nothing waits any more.
 
 use std::collections::VecDeque;
@@ -11,14 +11,14 @@ use crate::reassembly::{Part, Reassembly};
 
 /// Slots in a block: the unit in which memory is taken and given back.
 const BLOCK: usize = 16;
-/// A slot stands for as many bytes at least: the row, which is no longer than the receive window, then takes a small part of
+/// A slot stands for as many bytes at least: the slots, which span no more than the receive window, then take a small part of
 /// what the window allows.
 const LEAST_STRIDE: u64 = 512;
 
 /// Data behind a gap, by its numbers: of sequence, or places in the stream.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Row<T: Part> {
+pub struct Slots<T: Part> {
     blocks: VecDeque<Box<[T::Slot; BLOCK]>>,
     /// So many slots of the first block are done with.
     passed: usize,
@@ -33,9 +33,9 @@ pub struct Row<T: Part> {
     irregular: Option<Box<Reassembly<T>>>,
 }
 
-impl<T: Part> Row<T> {
+impl<T: Part> Slots<T> {
     pub fn new() -> Self {
-        Row { blocks: VecDeque::new(), passed: 0, base: 0, stride: LEAST_STRIDE, taken: 0, irregular: None }
+        Slots { blocks: VecDeque::new(), passed: 0, base: 0, stride: LEAST_STRIDE, taken: 0, irregular: None }
     }
 
     #[inline]
@@ -80,7 +80,7 @@ impl<T: Part> Row<T> {
         len
     }
 
-    /// Whether `len` bytes that begin at the first gap and were not in the row fill its first slot: they are then done with.
+    /// Whether `len` bytes that begin at the first gap and were not in the slots fill its first slot: they are then done with.
     #[inline]
     pub fn pass(&mut self, at: u64, len: u64) -> bool {
         let fits =
@@ -116,7 +116,7 @@ impl<T: Part> Row<T> {
         self.base += self.stride;
         self.passed += 1;
         if self.taken == 0 {
-            // The last piece of the row was the last slot of it that was ever taken.
+            // The last piece was the last slot that was ever taken.
             self.passed = 0;
         } else if self.passed == BLOCK {
             self.blocks.pop_front();
@@ -167,9 +167,9 @@ mod tests {
     }
 
     /// What comes out from `next` on, as place, length and subflow.
-    fn drain(row: &mut Row<Early<Span>>, next: &mut u64) -> Vec<(u64, u64, u8)> {
+    fn drain(slots: &mut Slots<Early<Span>>, next: &mut u64) -> Vec<(u64, u64, u8)> {
         let mut out = Vec::new();
-        while let Some(p) = row.pop(*next) {
+        while let Some(p) = slots.pop(*next) {
             assert_eq!((p.payload.offset, p.at(), p.arrival_ns), (*next, *next, u64::from(p.via)));
             out.push((p.at(), p.len(), p.via));
             *next = p.end();
@@ -179,53 +179,53 @@ mod tests {
 
     #[test]
     fn segments_of_one_size_wait_in_slots() {
-        let mut row = Row::new();
-        assert_eq!(row.insert(1000, piece(1000 + 40 * 1400, 1400, 1)), 1400);
-        assert_eq!(row.insert(1000, piece(1000 + 2 * 1400, 1400, 2)), 1400);
-        assert_eq!(row.insert(1000, piece(1000 + 1400, 1400, 3)), 1400);
-        assert_eq!(row.insert(1000, piece(1000 + 1400, 1400, 2)), 0, "again");
-        assert_eq!(row.insert(1000, piece(1000 + 1400, 400, 2)), 0, "a part of it");
-        assert!(row.irregular.is_none());
-        assert_eq!((row.len(), row.blocks.len()), (3, 3));
-        assert!(row.pop(1000).is_none());
-        assert!(row.pass(1000, 1400));
+        let mut slots = Slots::new();
+        assert_eq!(slots.insert(1000, piece(1000 + 40 * 1400, 1400, 1)), 1400);
+        assert_eq!(slots.insert(1000, piece(1000 + 2 * 1400, 1400, 2)), 1400);
+        assert_eq!(slots.insert(1000, piece(1000 + 1400, 1400, 3)), 1400);
+        assert_eq!(slots.insert(1000, piece(1000 + 1400, 1400, 2)), 0, "again");
+        assert_eq!(slots.insert(1000, piece(1000 + 1400, 400, 2)), 0, "a part of it");
+        assert!(slots.irregular.is_none());
+        assert_eq!((slots.len(), slots.blocks.len()), (3, 3));
+        assert!(slots.pop(1000).is_none());
+        assert!(slots.pass(1000, 1400));
         let mut next = 2400;
-        assert_eq!(drain(&mut row, &mut next), [(2400, 1400, 3), (3800, 1400, 2)]);
+        assert_eq!(drain(&mut slots, &mut next), [(2400, 1400, 3), (3800, 1400, 2)]);
         for i in 3..40 {
-            assert!(row.pass(next, 1400), "{i}");
+            assert!(slots.pass(next, 1400), "{i}");
             next += 1400;
         }
-        assert_eq!(row.blocks.len(), 1);
-        assert_eq!(drain(&mut row, &mut next), [(57_000, 1400, 1)]);
-        assert!(row.is_empty() && !row.pass(next, 1400));
+        assert_eq!(slots.blocks.len(), 1);
+        assert_eq!(drain(&mut slots, &mut next), [(57_000, 1400, 1)]);
+        assert!(slots.is_empty() && !slots.pass(next, 1400));
     }
 
     #[test]
     fn the_end_of_the_stream_is_shorter() {
-        let mut row = Row::new();
-        assert_eq!(row.insert(0, piece(1400, 1400, 0)), 1400);
-        assert_eq!(row.insert(0, piece(4200, 100, 1)), 100);
-        assert_eq!(row.insert(0, piece(2800, 1400, 0)), 1400);
-        assert!(row.irregular.is_none() && row.pass(0, 1400));
-        assert_eq!(drain(&mut row, &mut 1400), [(1400, 1400, 0), (2800, 1400, 0), (4200, 100, 1)]);
+        let mut slots = Slots::new();
+        assert_eq!(slots.insert(0, piece(1400, 1400, 0)), 1400);
+        assert_eq!(slots.insert(0, piece(4200, 100, 1)), 100);
+        assert_eq!(slots.insert(0, piece(2800, 1400, 0)), 1400);
+        assert!(slots.irregular.is_none() && slots.pass(0, 1400));
+        assert_eq!(drain(&mut slots, &mut 1400), [(1400, 1400, 0), (2800, 1400, 0), (4200, 100, 1)]);
     }
 
     #[test]
     fn what_does_not_fit_takes_all_along_until_nothing_waits() {
-        let mut row = Row::new();
-        assert_eq!(row.insert(0, piece(1400, 1400, 0)), 1400);
-        assert_eq!(row.insert(0, piece(7000, 1400, 0)), 1400);
-        assert_eq!(row.insert(0, piece(2000, 1400, 1)), 600, "behind the beginning of a slot");
-        assert!(row.irregular.is_some() && !row.pass(0, 1400));
-        assert_eq!(row.insert(0, piece(0, 1400, 2)), 1400);
-        assert_eq!(row.len(), 4);
+        let mut slots = Slots::new();
+        assert_eq!(slots.insert(0, piece(1400, 1400, 0)), 1400);
+        assert_eq!(slots.insert(0, piece(7000, 1400, 0)), 1400);
+        assert_eq!(slots.insert(0, piece(2000, 1400, 1)), 600, "behind the beginning of a slot");
+        assert!(slots.irregular.is_some() && !slots.pass(0, 1400));
+        assert_eq!(slots.insert(0, piece(0, 1400, 2)), 1400);
+        assert_eq!(slots.len(), 4);
         let mut next = 0;
-        assert_eq!(drain(&mut row, &mut next), [(0, 1400, 2), (1400, 1400, 0), (2800, 600, 1)]);
-        assert_eq!(row.insert(next, piece(3400, 3600, 3)), 3600);
-        assert_eq!(drain(&mut row, &mut next), [(3400, 3600, 3), (7000, 1400, 0)]);
-        assert!(row.is_empty());
-        assert_eq!(row.insert(next, piece(next + 1400, 1400, 0)), 1400);
-        assert_eq!(row.taken, 1, "slots again");
+        assert_eq!(drain(&mut slots, &mut next), [(0, 1400, 2), (1400, 1400, 0), (2800, 600, 1)]);
+        assert_eq!(slots.insert(next, piece(3400, 3600, 3)), 3600);
+        assert_eq!(drain(&mut slots, &mut next), [(3400, 3600, 3), (7000, 1400, 0)]);
+        assert!(slots.is_empty());
+        assert_eq!(slots.insert(next, piece(next + 1400, 1400, 0)), 1400);
+        assert_eq!(slots.taken, 1, "slots again");
     }
 
     proptest! {
@@ -235,28 +235,28 @@ mod tests {
             pieces in prop::collection::vec((0u64..80, 0u64..30, 0u64..20), 1..200),
             reach in 1u64..60,
         ) {
-            let (mut row, mut plain) = (Row::new(), Reassembly::new());
+            let (mut slots, mut plain) = (Slots::new(), Reassembly::new());
             let (mut next, mut plain_next) = (0, 0);
             for (n, (slot, shift, len)) in pieces.into_iter().enumerate() {
                 // One in 30 begins inside a slot, one in 20 is short, one in 20 is long.
                 let at = next + slot % reach * 1000 + if shift == 0 { 300 } else { 0 };
                 let len = match len { 0 => 400, 1 => 1700, _ => 1000 };
                 let piece = piece(at, len, n as u8);
-                if at == next && row.pass(at, len) {
+                if at == next && slots.pass(at, len) {
                     prop_assert_eq!(plain.insert(piece), len);
                     prop_assert_eq!(plain.pop(next).map(|p| p.end()), Some(at + len));
                     (next, plain_next) = (at + len, at + len);
                 } else {
-                    prop_assert_eq!(row.insert(next, piece.clone()), plain.insert(piece));
+                    prop_assert_eq!(slots.insert(next, piece.clone()), plain.insert(piece));
                 }
-                let came = drain(&mut row, &mut next);
+                let came = drain(&mut slots, &mut next);
                 let mut expected = Vec::new();
                 while let Some(p) = plain.pop(plain_next) {
                     expected.push((p.at(), p.len(), p.via));
                     plain_next = p.end();
                 }
                 prop_assert_eq!(came, expected);
-                prop_assert_eq!((row.len(), row.is_empty()), (plain.len(), plain.is_empty()));
+                prop_assert_eq!((slots.len(), slots.is_empty()), (plain.len(), plain.is_empty()));
             }
         }
     }
