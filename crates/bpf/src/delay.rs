@@ -1,8 +1,8 @@
-//! The controls that answer to delay: what they know of a subflow, and their functions.
+//! The controls that respond to delay: their state for each subflow, and their functions.
 
 use crate::{Group, Outcome};
 
-/// What PERT and MPPERT know of a subflow; all zero at first. Times in microseconds.
+/// The state of PERT and MPPERT for a subflow, initially all zero. Times in microseconds.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delays {
@@ -11,7 +11,7 @@ pub struct Delays {
     next_response: u64,
     base: u32,
     largest: u32,
-    /// With 20 bits behind the point.
+    /// With 20 fractional bits.
     pub alpha: u32,
     losses: u32,
     since_loss: u32,
@@ -19,10 +19,10 @@ pub struct Delays {
     between_losses: [u32; 8],
 }
 
-/// An acknowledgment as the kernel tells of it.
+/// An acknowledgment as the kernel reports it.
 #[derive(Clone, Copy, Debug)]
 pub struct Acknowledgment {
-    /// When, in microseconds.
+    /// Its time, in microseconds.
     pub now_us: u64,
     /// Segments.
     pub acked: u32,
@@ -32,11 +32,11 @@ pub struct Acknowledgment {
     pub limited: bool,
     /// A random number.
     pub draw: u32,
-    /// Segments in the network after it.
+    /// Segments in flight after it.
     pub in_flight: u32,
 }
 
-/// A control of the kernel's that responds early.
+/// A control of the kernel that responds before losses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EarlyProgram {
     /// Bhandarkar 2007.
@@ -92,7 +92,7 @@ impl EarlyProgram {
         }
     }
 
-    /// The chance, of 2³², that the acknowledgment is answered by an early response.
+    /// The probability of an early response to the acknowledgment, times 2³².
     #[must_use]
     pub fn chance(self, delays: &Delays, (cwnd, credit): (u32, u64), ack: &Acknowledgment) -> u64 {
         let chance = match self {
@@ -127,7 +127,7 @@ impl EarlyProgram {
         }
     }
 
-    /// The last loss was none.
+    /// Undoes the response to a loss that was spurious.
     pub fn found(self, delays: &mut Delays) {
         match self {
             EarlyProgram::Pert => mptcplab_pert_found(delays),
@@ -136,7 +136,7 @@ impl EarlyProgram {
     }
 }
 
-/// What wVegas knows of a subflow; all zero at first.
+/// The state of wVegas for a subflow, initially all zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rounds {
@@ -166,7 +166,7 @@ unsafe extern "C" {
 }
 
 impl Rounds {
-    /// The RTT that an acknowledgment gave; 0: none.
+    /// The RTT sample of an acknowledgment; 0: none.
     pub fn sampled(&mut self, rtt_us: u32) {
         mptcplab_wvegas_sampled(self, rtt_us.min(i32::MAX as u32) as i32);
     }

@@ -1,45 +1,45 @@
 //! The kernel programs' arithmetic (python/mptcplab/bpf/programs) as functions of this machine.
 //!
-//! In the kernel it runs as BPF; here the same C text is compiled natively, so that it can be held against the
+//! In the kernel it runs as BPF; here the same C text is compiled natively, so that it can be compared with the
 //! algorithms of the transport, acknowledgment by acknowledgment (tests/arithmetic.rs).
 
 // C functions are called: nothing but plain structs goes through.
 #![allow(unsafe_code)]
 
-/// Most subflows of a connection, as in the kernel.
+/// Maximum number of subflows of a connection, as in the kernel.
 pub const MAX_SUBFLOWS: usize = 8;
 
-/// Bits of a window behind the point.
+/// Fractional bits of a window.
 pub const WINDOW_BITS: u32 = 16;
 
-/// Bits of a credit behind the point.
+/// Fractional bits of a credit.
 pub const CREDIT_BITS: u32 = 40;
 
 /// One subflow; one that takes no part has a window of 0 and an RTT of 1.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
-    /// Segments, with [`WINDOW_BITS`] behind the point.
+    /// Segments, with [`WINDOW_BITS`] fractional bits.
     pub window: u64,
     /// Bytes between losses, OLIA's ℓ.
     pub between_losses: u64,
     /// Smoothed RTT in eighths of a microsecond.
     pub srtt: u32,
-    /// Room.
+    /// Padding.
     pub reserved: u32,
 }
 
-/// The subflows of a connection, and the one that an acknowledgment or a loss is about.
+/// The subflows of a connection, and the one that an acknowledgment or a loss concerns.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
-    /// All that take part, at any place.
+    /// All that take part, in any order.
     pub path: [Path; MAX_SUBFLOWS],
-    /// A copy of the one that is meant.
+    /// A copy of the one concerned.
     pub own: Path,
     /// How many take part.
     pub count: u32,
-    /// Room.
+    /// Padding.
     pub reserved: u32,
 }
 
@@ -48,11 +48,11 @@ impl Path {
     pub const NONE: Path = Path { window: 0, between_losses: 0, srtt: 1, reserved: 0 };
 }
 
-/// What an acknowledgment makes of a subflow.
+/// The result of an acknowledgment.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
-    /// With [`CREDIT_BITS`] behind the point.
+    /// With [`CREDIT_BITS`] fractional bits.
     pub window: i64,
     /// Segments.
     pub ssthresh: u32,

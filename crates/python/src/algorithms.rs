@@ -1,4 +1,4 @@
-//! The tables of what declares itself, for `mptcplab.registry`.
+//! The declared tables of algorithms, queues and so on, for `mptcplab.registry`.
 
 use algorithm::{Family, json};
 use network::middlebox::MiddleboxConfig;

@@ -1,4 +1,4 @@
-//! Captures: what a simulation's hosts send and receive, written as pcapng; and what captures say.
+//! Captures: writing what a simulation's hosts send and receive as pcapng, and analysing captures.
 
 use crate::watch::Watch;
 use capture::analysis::laws::{self, Violation};
@@ -39,7 +39,7 @@ impl Files {
     }
 }
 
-/// A name that every file system takes, and still another for another path.
+/// A file name that every file system accepts, different for each path.
 fn file_name(name: &str, path: u32) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if name.chars().all(plain) {
@@ -69,8 +69,8 @@ impl Tap for Files {
 
 /// Analyse captures that belong together; the dictionary `CaptureAnalysis` of `_core.pyi`.
 ///
-/// `-` is the standard input. `broken_laws` has the number of a connection and a text for each law that the analysis breaks.
-/// Without `series` the columns of `sent`, `received` and `acks` are empty, which saves 100 bytes of memory a packet.
+/// `-` is the standard input. `broken_laws` has the number of a connection and a text for each invariant that the analysis violates.
+/// Without `series` the columns of `sent`, `received` and `acks` are empty, which saves 100 bytes of memory per packet.
 ///
 /// The GIL is released. At most every 50 ms signals are checked and `progress` is called with the bytes of packets that
 /// were read; an exception from either ends the analysis and is raised.
@@ -95,7 +95,7 @@ pub fn analyze<'py>(
             let read = open(path).map_err(CaptureError::from).and_then(|file| {
                 analyser.read(&name(path), file, &mut |bytes| {
                     last = bytes;
-                    // The watch counts nanoseconds and tells seconds.
+                    // The watch counts nanoseconds and reports seconds.
                     watch.go_on((before + bytes).saturating_mul(1_000_000_000))
                 })
             });

@@ -1,4 +1,4 @@
-//! An outcome as Python objects: the few rows as JSON, the many samples as numpy arrays.
+//! An outcome as Python objects: rows as JSON, samples as numpy arrays.
 
 use numpy::{Element, PyArray1};
 use pyo3::exceptions::PyValueError;
@@ -23,7 +23,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// From an outcome; needs no Python.
+    /// From an outcome, without Python.
     pub fn new(outcome: Outcome) -> PyResult<Answer> {
         let Outcome { connections, links, subflow_samples, link_samples, work } = outcome;
         let summary = serde_json::to_string(&Summary { connections: &connections, links: &links, work })
@@ -31,7 +31,7 @@ impl Answer {
         Ok(Answer { summary, subflow_samples, link_samples })
     }
 
-    /// The dictionary `Outcome` of `_core.pyi`. Where nothing was sampled there are no samples, for they would be half of
+    /// The dictionary `Outcome` of `_core.pyi`. Without samples the key is missing: empty columns would be half of
     /// what Python keeps of a short run.
     pub fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let Answer { summary, subflow_samples, link_samples } = self;
@@ -63,10 +63,10 @@ enum Contents {
 
 #[pymethods]
 impl Samples {
-    /// The columns by name, the same each time. The arrays take the samples' memory over, nothing is copied.
+    /// The columns by name, the same each time. The arrays take over the samples' memory; nothing is copied.
     fn columns(slf: &Bound<'_, Self>) -> PyResult<Py<PyDict>> {
         let py = slf.py();
-        // Before the borrow: while it loads, another thread may ask too.
+        // Before the borrow: while numpy loads, another thread may call this too.
         py.import("numpy")?;
         let held = &mut slf.borrow_mut().0;
         let columns = match held {
@@ -84,11 +84,11 @@ impl Samples {
 pub enum Form {
     /// A numpy array; loads numpy.
     Arrays,
-    /// The bytes of one, little-endian, for callers that pass them on: numpy takes longer to load than a guest to boot.
+    /// The bytes of an array, little-endian, for callers that pass them on: numpy takes longer to load than a guest to boot.
     Bytes,
 }
 
-/// Numbers that columns are made of.
+/// Element types of columns.
 trait Number: Element {
     fn bytes(column: &[Self]) -> Vec<u8>;
 }

@@ -1,4 +1,4 @@
-//! The cases of conformance.
+//! The conformance cases, for Python.
 
 use std::path::PathBuf;
 
@@ -6,11 +6,11 @@ use conformance::{Who, report};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Play the cases below a folder whose names or requirements contain `only`.
+/// Run the cases below a folder whose names or requirements contain `only`.
 ///
-/// `against` names those they are played to: `transport`, `linux`. The answer is JSON: a list of rows.
+/// `against` names the implementations under test: `transport`, `linux`. Returns JSON: a list of rows.
 ///
-/// Raises ValueError with the mistakes in the files, one line each.
+/// Raises ValueError with the errors in the files, one line each.
 #[pyfunction]
 #[pyo3(signature = (folder, only, against, threads))]
 pub fn play_cases(

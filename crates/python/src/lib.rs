@@ -1,4 +1,4 @@
-//! The Python module `mptcplab._core`: the one door between Python and the engines in Rust. It converts and checks
+//! The Python module `mptcplab._core`: the only interface between Python and the engines in Rust. It converts and checks
 //! signals; all computation is in the other crates. `python/mptcplab/_core.pyi` is its interface.
 
 mod algorithms;
@@ -65,14 +65,14 @@ mod _core {
     /// The GIL is released. At most every 50 ms signals are checked and `progress` is called with the virtual time in
     /// seconds; an exception from either ends the simulation and is raised.
     ///
-    /// Into the directory `capture`, where there is one, go the packets of each interface, as pcapng, each cut to
+    /// If there is a directory `capture`, the packets of each interface are written to it as pcapng, each cut to
     /// `snap_length` bytes.
     ///
-    /// Into the directory `trace`, where there is one, goes what each end of each connection decides, as qlog.
+    /// If there is a directory `trace`, the decisions of each end of each connection are written to it as qlog.
     ///
     /// `plugins` are algorithms in Python that the description names (`mptcplab.plugins.running.Given`).
     ///
-    /// Raises ValueError for a description that is not one, SimulationError when the simulation fails, OSError when a
+    /// Raises ValueError for an invalid description, SimulationError when the simulation fails, OSError when a
     /// capture or a trace cannot be written, mptcplab.plugins.PluginError when a plug-in fails.
     #[pyfunction]
     #[pyo3(signature = (description, progress=None, capture=None, snap_length=128, plugins=None, trace=None))]
@@ -87,7 +87,7 @@ mod _core {
     ) -> PyResult<Bound<'py, PyDict>> {
         let (plugins, mut watchdog) = Watchdog::over(plugins.unwrap_or_default(), progress.as_ref())?;
         let mut watch = Watch::new(progress);
-        // All that needs no Python: other threads run meanwhile.
+        // Work without Python: other Python threads run meanwhile.
         let answer = py.detach(|| -> PyResult<Answer> {
             let description: Description =
                 serde_json::from_str(description).map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -141,7 +141,7 @@ mod _core {
         option_env!("MPTCPLAB_COMMIT")
     }
 
-    /// Digest of the sources the core was built from (`mptcplab.sources`), where the build was told it.
+    /// Digest of the sources that the core was built from (`mptcplab.sources`), if given to the build.
     #[pyfunction]
     fn build_sources() -> Option<&'static str> {
         option_env!("MPTCPLAB_SOURCES")

@@ -10,12 +10,12 @@ use crate::columns::Form;
 use crate::live_network::{answer, copy};
 use crate::watch::Watch;
 
-/// Run a plan of the engine linux (JSON of `live::linux::Plan`) to its end, by the machine's clock.
+/// Run a plan of the engine linux (JSON of `live::linux::Plan`) to its end, in real time.
 ///
-/// The GIL is released; signals and `progress` as for `simulate`. Descriptors stay the caller's. With `raw` a column of
+/// The GIL is released; signals and `progress` as for `simulate`. The caller keeps its descriptors. With `raw` a column of
 /// samples is the bytes of an array, for callers that pass it on.
 ///
-/// Raises ValueError for a plan that is not one, SimulationError when the machine fails on the way.
+/// Raises ValueError for an invalid plan, SimulationError when the machine fails during the run.
 #[pyfunction]
 #[pyo3(signature = (plan, progress=None, *, raw=false))]
 pub fn run_linux<'py>(

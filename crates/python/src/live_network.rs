@@ -1,4 +1,4 @@
-//! Network namespaces and TUN devices, for Python to furnish.
+//! Network namespaces and TUN devices, for Python to configure.
 
 use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 
@@ -16,12 +16,12 @@ pub fn borrow<'a>(descriptor: RawFd) -> PyResult<BorrowedFd<'a>> {
     if descriptor < 0 {
         return Err(PyValueError::new_err(format!("{descriptor} is not a file descriptor")));
     }
-    // SAFETY: not −1; the call it is for fails with EBADF when it is closed, and keeps nothing of it.
+    // SAFETY: it is not −1; if it is closed, the call that uses it fails with EBADF, and nothing keeps the borrowed descriptor.
     #[allow(unsafe_code)]
     Ok(unsafe { BorrowedFd::borrow_raw(descriptor) })
 }
 
-/// A copy of a descriptor of the caller's.
+/// A duplicate of a descriptor of the caller.
 pub fn copy(descriptor: RawFd) -> PyResult<OwnedFd> {
     Ok(borrow(descriptor)?.try_clone_to_owned()?)
 }
@@ -36,7 +36,7 @@ pub fn answer(py: Python<'_>, outcome: Outcome, form: Form) -> PyResult<Bound<'_
     Ok(answer)
 }
 
-/// The descriptor of a new network namespace without a name, which goes with the last that holds it.
+/// The descriptor of a new unnamed network namespace, which lives as long as a descriptor or process refers to it.
 #[pyfunction]
 pub fn create_namespace() -> PyResult<RawFd> {
     Ok(namespace::create()?.into_raw_fd())
@@ -48,13 +48,13 @@ pub fn enter_namespace(descriptor: RawFd) -> PyResult<()> {
     Ok(namespace::enter(borrow(descriptor)?)?)
 }
 
-/// The descriptor of a new TUN device in a network namespace; the device goes when it is closed.
+/// The descriptor of a new TUN device in a network namespace; closing it removes the device.
 #[pyfunction]
 pub fn create_tun(namespace: RawFd, name: &str) -> PyResult<RawFd> {
     Ok(OwnedFd::from(Tun::create(borrow(namespace)?, name)?).into_raw_fd())
 }
 
-/// The descriptor of a TUN device in the caller's network namespace, made if it is not there.
+/// The descriptor of a TUN device in the caller's network namespace, which is created if missing.
 #[pyfunction]
 pub fn open_tun(name: &str, offloads: bool) -> PyResult<RawFd> {
     Ok(OwnedFd::from(Tun::open(name, offloads)?).into_raw_fd())

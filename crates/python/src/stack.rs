@@ -29,13 +29,13 @@ fn span(seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(wrong)
 }
 
-/// A stack on a thread of its own.
+/// A stack that runs in its own thread.
 #[pyclass(name = "Stack", module = "mptcplab._core", frozen)]
 pub struct PyStack(Stack);
 
 #[pymethods]
 impl PyStack {
-    /// `settings` is JSON of `live::stack::Settings`; the descriptors stay the caller's, which may close them.
+    /// `settings` is JSON of `live::stack::Settings`; the caller keeps its descriptors and may close them.
     #[new]
     fn new(settings: &str, descriptors: Vec<RawFd>) -> PyResult<Self> {
         let settings: Settings = serde_json::from_str(settings).map_err(wrong)?;
@@ -71,7 +71,7 @@ impl PyStack {
         Ok(())
     }
 
-    /// The next connection to a port; TimeoutError if there is none in time.
+    /// The next connection to a port. Raises TimeoutError if none arrives in time.
     fn accept(&self, py: Python<'_>, port: u16, timeout_s: f64) -> PyResult<PySocket> {
         let timeout = span(timeout_s)?;
         py.detach(|| self.0.accept(port, timeout)).map(PySocket).map_err(failed)
@@ -87,7 +87,7 @@ impl PyStack {
         self.0.act(&socket.0, PathAction::Join { local_id, remote_id, backup });
     }
 
-    /// Tell the peer of a local address.
+    /// Announce a local address to the peer.
     fn announce(&self, socket: &PySocket, local_id: u8, port: Option<u16>) {
         self.0.act(&socket.0, PathAction::Announce { local_id, port });
     }
@@ -97,12 +97,12 @@ impl PyStack {
         self.0.act(&socket.0, PathAction::Withdraw { local_id });
     }
 
-    /// Make subflows backups, or active ones again.
+    /// Make subflows backups, or regular ones again.
     fn set_backup(&self, socket: &PySocket, local_id: u8, remote_id: u8, backup: bool) {
         self.0.act(&socket.0, PathAction::SetBackup { local_id, remote_id, backup });
     }
 
-    /// End subflows in order.
+    /// Close subflows gracefully.
     fn close_path(&self, socket: &PySocket, local_id: u8, remote_id: u8) {
         self.0.act(&socket.0, PathAction::Close { local_id, remote_id });
     }
@@ -113,7 +113,7 @@ impl PyStack {
         state.map(|state| serde_json::to_string(&state)).transpose().map_err(wrong)
     }
 
-    /// What the devices have counted: JSON.
+    /// The counters of the devices, as JSON.
     fn counters(&self, py: Python<'_>) -> PyResult<String> {
         serde_json::to_string(&py.detach(|| self.0.counters())).map_err(wrong)
     }
@@ -125,7 +125,7 @@ impl PyStack {
         Ok(())
     }
 
-    /// End the stack. RuntimeError when it had failed before.
+    /// Stop the stack. Raises RuntimeError if it had failed before.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.0.stop()).map_err(PyRuntimeError::new_err)
     }
@@ -137,7 +137,7 @@ pub struct PySocket(live::stack::Socket);
 
 #[pymethods]
 impl PySocket {
-    /// Wait until data can be carried.
+    /// Wait until the connection is established.
     fn wait_established(&self, py: Python<'_>, timeout_s: f64) -> PyResult<()> {
         let timeout = span(timeout_s)?;
         py.detach(|| self.0.wait_established(timeout)).map_err(failed)
@@ -152,7 +152,7 @@ impl PySocket {
         })
     }
 
-    /// Wait until all that was written, and the end of it, is acknowledged.
+    /// Wait until all data written and the end of the stream are acknowledged.
     fn wait_flushed(&self, py: Python<'_>, timeout_s: f64) -> PyResult<()> {
         let timeout = span(timeout_s)?;
         py.detach(|| self.0.wait_flushed(timeout)).map_err(failed)
@@ -165,7 +165,7 @@ impl PySocket {
         py.detach(|| self.0.write(chunk, timeout)).map_err(failed)
     }
 
-    /// The next bytes; empty at the end of the stream.
+    /// Read the next bytes; empty at the end of the stream.
     fn read<'py>(&self, py: Python<'py>, most: usize, timeout_s: f64) -> PyResult<Bound<'py, PyBytes>> {
         let timeout = span(timeout_s)?;
         let chunks = py.detach(|| self.0.read(most, timeout)).map_err(failed)?.unwrap_or_default();
@@ -180,17 +180,17 @@ impl PySocket {
         })
     }
 
-    /// Say how much will be written in all.
+    /// Declare how much will be written in total.
     fn set_flow_size(&self, size_bytes: u64) {
         self.0.set_flow_size(size_bytes);
     }
 
-    /// Write no more.
+    /// Close the stream for writing.
     fn close(&self) {
         self.0.close();
     }
 
-    /// The names of what has happened since the last call.
+    /// The names of the events since the last call.
     fn take_events(&self) -> Vec<String> {
         self.0.take_events().iter().map(|event| format!("{event:?}")).collect()
     }

@@ -11,11 +11,11 @@ use crate::live_network::{answer, copy};
 use crate::plugins::{Given, Watchdog};
 use crate::watch::Watch;
 
-/// Run a plan of the engine stack (JSON of `live::stack_engine::Plan`) to its end, by the machine's clock.
+/// Run a plan of the engine stack (JSON of `live::stack_engine::Plan`) to its end, in real time.
 ///
-/// The GIL is released; signals, `progress`, `plugins` and `trace` as for `simulate`. Descriptors stay the caller's.
+/// The GIL is released; signals, `progress`, `plugins` and `trace` as for `simulate`. The caller keeps its descriptors.
 ///
-/// Raises ValueError for a plan that is not one, SimulationError when it fails on the way,
+/// Raises ValueError for an invalid plan, SimulationError when the run fails,
 /// mptcplab.plugins.PluginError when a plug-in fails.
 #[pyfunction]
 #[pyo3(signature = (plan, progress=None, plugins=None, trace=None))]

@@ -9,12 +9,12 @@ use crate::SimulationError;
 use crate::columns::{self, Form};
 use crate::watch::Watch;
 
-/// Play one end of a plan of the engine testbed (JSON of `live::testbed::Plan`) to its end, by the machine's clock, in the
+/// Run one end of a plan of the engine testbed (JSON of `live::testbed::Plan`) to its end, in real time, in the
 /// caller's network namespace.
 ///
 /// The GIL is released; signals and `progress` as for `simulate`. A column of samples is the bytes of an array.
 ///
-/// Raises ValueError for a plan that is not one, SimulationError when the machine fails on the way.
+/// Raises ValueError for an invalid plan, SimulationError when the machine fails during the run.
 #[pyfunction]
 #[pyo3(signature = (plan, progress=None))]
 pub fn run_testbed_end<'py>(py: Python<'py>, plan: &str, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {

@@ -1,4 +1,4 @@
-//! What Python sees of a simulation while it runs: progress and Ctrl-C.
+//! Progress and Ctrl-C during a simulation.
 
 // The wall clock decides here when Python is called, never what is simulated.
 #![allow(clippy::disallowed_types)]
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-/// Taking the GIL costs microseconds and may wait for another thread: seldom is enough.
+/// Taking the GIL costs microseconds and may wait for another thread, so it is taken rarely.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Asks Python at most every [`INTERVAL`] whether to go on.
@@ -41,7 +41,7 @@ impl Watch {
         self.error.is_none()
     }
 
-    /// What was raised.
+    /// The exception raised, if any.
     pub fn into_error(self) -> Option<PyErr> {
         self.error
     }

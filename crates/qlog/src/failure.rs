@@ -1,4 +1,4 @@
-//! What kept a file from being written.
+//! Errors of writing trace files.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! One end's file.
+//! The trace file of one end of a connection.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -11,10 +11,10 @@ use transport::{SubflowId, Trace, TraceEvent};
 
 use crate::failure::Failure;
 
-/// Finds the path of a subflow by its two ends, the own one first; none where they do not tell.
+/// Finds the path of a subflow by its local and remote address; `None` if the addresses do not determine it.
 pub type PathOf = Box<dyn Fn(SocketAddr, SocketAddr) -> Option<usize> + Send>;
 
-/// Written at once; files are open only meanwhile, for a run may have thousands.
+/// Bytes that are written in one go. A file is open only while it is written to: a run may have thousands of them.
 const CHUNK_BYTES: usize = 1 << 16;
 /// RFC 7464 §2.2.
 const RECORD_SEPARATOR: u8 = 0x1e;
@@ -28,7 +28,7 @@ pub struct File {
     failed: bool,
     paths: Vec<String>,
     path_of: PathOf,
-    /// What each subflow is called.
+    /// The name of each subflow.
     names: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ impl File {
         self.waiting.clear();
     }
 
-    /// What a subflow is called: its path, with a number from the second one on.
+    /// The name of a subflow: its path, with a number from the second subflow of a path on.
     fn learn(&mut self, subflow: SubflowId, local: &str, remote: &str) {
         let r = usize::from(subflow.0);
         let path = match (local.parse(), remote.parse()) {
@@ -131,7 +131,7 @@ impl Trace for File {
     }
 }
 
-/// A window as the schema of QUIC has it (draft-ietf-quic-qlog-quic-events, metrics_updated): bytes and milliseconds.
+/// A congestion window in the form of the QUIC schema (draft-ietf-quic-qlog-quic-events, metrics_updated): bytes and milliseconds.
 fn metrics(event: &TraceEvent) -> Option<String> {
     let &TraceEvent::WindowChanged {
         cwnd_segments,

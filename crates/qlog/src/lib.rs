@@ -1,14 +1,14 @@
-//! What connections decide, written as qlog: a file for each end, with the extension `.sqlog`.
+//! The decisions of connections, written as qlog: one file for each end, with the extension `.sqlog`.
 //!
 //! The format is that of the main schema, version 0.3 (draft-ietf-quic-qlog-main-schema-02), serialised as JSON-SEQ (RFC 7464): a
 //! record separator, an object and a newline, the first of them the header. Later drafts changed the header, and qvis, which draws
 //! such files, reads no later version. Times are milliseconds from the beginning of the run.
 //!
 //! The events `tcp:…` and `mptcp:…` are an extension, since no published schema knows TCP: [`transport::trace`] describes them, and
-//! so does docs/how-to/trace.md. Windows are told once more as `recovery:metrics_updated`, which the schema of QUIC has. The field
+//! so does docs/how-to/trace.md. Congestion windows are also written as `recovery:metrics_updated`, an event of the QUIC schema. The field
 //! `group_id` of an event is the path of its subflow, or `connection`: qvis shows each as a trace of its own.
 //!
-//! The crate `qlog` of crates.io has no `group_id`, and times its records by the machine's clock; these are of a run's own.
+//! The crate `qlog` of crates.io has no `group_id` and takes times from the machine's clock; these files have the times of the run.
 
 mod failure;
 mod file;
@@ -25,7 +25,7 @@ use failure::Failure;
 use file::File;
 pub use file::PathOf;
 
-/// A directory for the files of a run.
+/// The directory of a run's trace files.
 #[derive(Clone, Debug)]
 pub struct Folder(Arc<Shared>);
 
@@ -33,23 +33,23 @@ pub struct Folder(Arc<Shared>);
 struct Shared {
     directory: PathBuf,
     failure: Failure,
-    /// How many connections each application has opened.
+    /// Number of connections that each application has opened.
     opened: Mutex<BTreeMap<u32, u32>>,
 }
 
 /// A connection of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Of {
-    /// Its kind: an index into the description's connections.
+    /// Index into the description's connections.
     pub kind: usize,
-    /// Which of the kind's `count`.
+    /// Index among the `count` connections of this description.
     pub index: u32,
-    /// Which of those that its application has opened.
+    /// Index among the connections that its application has opened.
     pub number: u32,
 }
 
 impl Folder {
-    /// A directory, which exists and has none of these files.
+    /// `directory` must exist and contain no trace files.
     #[must_use]
     pub fn new(directory: PathBuf) -> Self {
         Folder(Arc::new(Shared { directory, failure: Failure::default(), opened: Mutex::default() }))
@@ -86,10 +86,10 @@ impl Folder {
         Box::new(File::new(self.0.failure.clone(), place, (&name, end), paths, path_of))
     }
 
-    /// The run is over and its connections are gone.
+    /// Writes what is left at the end of a run, after its connections are gone.
     ///
     /// # Errors
-    /// What kept a file from being written.
+    /// The first error of writing a file.
     pub fn finish(&self) -> io::Result<()> {
         self.0.failure.take().map_or(Ok(()), Err)
     }

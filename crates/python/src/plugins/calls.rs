@@ -14,11 +14,11 @@ use transport::plugin::{Kind, Origin};
 
 use super::given::Given;
 
-/// How many calls of one object there may be within a millisecond of the run: more segments than any host sends.
+/// Maximum number of calls of one object within a millisecond of the run: more segments than any host sends.
 const MOST_CALLS: u32 = 100_000;
 const MILLISECOND_NS: u64 = 1_000_000;
 
-/// Why a call has no answer.
+/// Why a call has no result.
 pub enum Problem {
     /// It raised.
     Raised(PyErr),
@@ -42,7 +42,7 @@ struct Failure {
     now_ns: u64,
 }
 
-/// An end of a kind of connections that a class serves.
+/// An end of the connections of one description that a class serves.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct End {
     name: String,
@@ -54,7 +54,7 @@ struct End {
 #[derive(Clone, Debug)]
 struct Place {
     end: End,
-    /// How many were made for the same end before.
+    /// How many objects were made for the same end before.
     number: u32,
 }
 
@@ -63,17 +63,17 @@ struct Place {
 pub struct Calls {
     failed: AtomicBool,
     failure: Mutex<Option<Failure>>,
-    /// How many were made, by connection and end.
+    /// Number of objects made, by connection and end.
     made: Mutex<BTreeMap<End, u32>>,
-    /// Calls begun and ended: odd while one goes on.
+    /// Calls begun plus calls ended: odd during a call.
     steps: AtomicU64,
-    /// How long the present one may take.
+    /// Time limit of the current call.
     limit_ms: AtomicU64,
-    /// The thread that calls, as Python numbers it.
+    /// Python's identifier of the calling thread.
     thread: AtomicU64,
-    /// The time of the run when the last call began.
+    /// Virtual time at which the last call began.
     now_ns: AtomicU64,
-    /// What `progress` raised while a call took long.
+    /// The exception that `progress` raised during a long call.
     cancelled: Mutex<Option<PyErr>>,
 }
 
@@ -82,7 +82,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Calls {
-    /// Whether a call has failed. After that no call is made, and the run ends.
+    /// Whether a call has failed. No further calls are made then, and the run ends.
     pub fn have_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
@@ -126,13 +126,13 @@ impl Failure {
     }
 }
 
-/// A class with its parameters, of which each end of each connection that names it gets an object.
+/// A class with its parameters. Each end of each connection that names it gets an object of its own.
 pub struct Class {
     pub kind: Kind,
     pub name: String,
     pub is_rule: bool,
     pub repairs_as_kernel: bool,
-    /// Names of the columns that it shows in samples.
+    /// Names of the columns that it adds to samples.
     pub columns: Vec<String>,
     make: Py<PyAny>,
     methods: Vec<String>,
@@ -154,7 +154,7 @@ impl Class {
         Ok(Class { kind, name, is_rule, repairs_as_kernel, columns, make, methods, limit_ms, calls })
     }
 
-    /// An object for the end of a connection, made when it is first called.
+    /// The object for one end of a connection, made when it is first called.
     pub fn object(self: &Arc<Self>, origin: &Origin) -> Object {
         let connection = origin.label().map(str::to_owned);
         let end = End { name: self.name.clone(), connection, initiator: origin.is_initiator() };
@@ -178,10 +178,10 @@ pub struct Object {
     class: Arc<Class>,
     place: Place,
     seed: u64,
-    /// Its bound methods, in the order of the adapter's list; None: left to the base class.
+    /// Its bound methods, in the order of the adapter's list; None: not overridden.
     methods: OnceLock<Vec<Option<Py<PyAny>>>>,
     now_ns: AtomicU64,
-    /// How many calls were made in this millisecond.
+    /// Number of calls in this millisecond.
     calls_now: AtomicU32,
 }
 
@@ -202,7 +202,7 @@ impl Object {
         }
     }
 
-    /// Whether the class has the method itself, not from its base.
+    /// Whether the class overrides the method.
     pub fn has(&self, method: &str) -> bool {
         self.class.methods.iter().any(|each| each == method)
     }
@@ -239,7 +239,7 @@ impl Object {
         self.methods.set(methods).ok()
     }
 
-    /// What `call` returns, observed by the watchdog.
+    /// Returns what `call` returns, supervised by the watchdog.
     fn watched<T>(&self, py: Python<'_>, method: &'static str, call: impl FnOnce() -> Answer<T>) -> Option<T> {
         let calls = &self.class.calls;
         let answer = calls
@@ -253,7 +253,7 @@ impl Object {
         answer.map_err(|problem| self.fail(method, problem)).ok()
     }
 
-    /// The answer of the method that was called last makes no sense.
+    /// Records that the method that was called last returned an invalid value.
     pub fn refuse(&self, method: &'static str, text: String) {
         self.fail(method, Problem::Answered(text));
     }
@@ -268,12 +268,12 @@ impl Object {
     }
 }
 
-/// How often the watchdog looks.
+/// Interval at which the watchdog checks.
 const LOOK_EVERY_MS: u64 = 100;
-/// A call that takes as long delays what `progress` is for.
+/// During a call that takes longer than this, the watchdog calls `progress`.
 const LONG_MS: u64 = 300;
 
-/// A thread that interrupts a call that takes too long. It ends with the value.
+/// A thread that interrupts calls that take too long. It ends when this value is dropped.
 pub struct Watchdog {
     calls: Arc<Calls>,
     over: Arc<AtomicBool>,
@@ -281,7 +281,7 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches calls from now on. During a long one `progress` is asked, which may raise to end the run.
+    /// Starts supervising calls. During a long one it calls `progress`, which may raise to end the run.
     pub fn start(calls: &Arc<Calls>, progress: Option<Py<PyAny>>) -> std::io::Result<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let (seen, stop) = (Arc::clone(calls), Arc::clone(&over));
@@ -306,7 +306,7 @@ impl Watchdog {
         Ok(Watchdog { calls: Arc::clone(calls), over, thread: Some(thread) })
     }
 
-    /// Watches nothing.
+    /// A watchdog without calls to supervise.
     pub fn idle(calls: &Arc<Calls>) -> Self {
         Watchdog { calls: Arc::clone(calls), over: Arc::default(), thread: None }
     }
@@ -320,12 +320,12 @@ impl Watchdog {
         Some(failure.into_error(py).unwrap_or_else(|error| error))
     }
 
-    /// The calls that are watched.
+    /// The supervised calls.
     pub fn calls(&self) -> &Calls {
         &self.calls
     }
 
-    /// Ends it; Python must not be attached, as it may be waiting for it.
+    /// Ends the thread. The GIL must not be held, since the thread may be waiting for it.
     pub fn stop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -342,7 +342,7 @@ impl Drop for Watchdog {
 }
 
 impl Calls {
-    /// Whether `progress` raises: somebody else has ended the run.
+    /// Whether `progress` raises, which ends the run.
     #[allow(clippy::cast_precision_loss)] // as for progress otherwise
     fn is_cancelled(&self, progress: &Py<PyAny>) -> bool {
         let now_s = self.now_ns.load(Ordering::Relaxed) as f64 / 1e9;
@@ -354,10 +354,10 @@ impl Calls {
         cancelled
     }
 
-    /// Raises `Overdue` in the call number `step`, if it still goes on.
+    /// Raises `Overdue` in the call number `step` if it has not ended.
     fn interrupt(&self, step: u64) {
         Python::attach(|py| {
-            // Nothing between this question and the exception lets another thread run.
+            // No other thread runs between this check and the exception.
             if self.steps.load(Ordering::Relaxed) == step {
                 let told = (self.thread.load(Ordering::Relaxed), self.limit_ms.load(Ordering::Relaxed));
                 let _ = py.import("mptcplab.plugins.running").and_then(|m| m.call_method1("interrupt", told));
@@ -366,7 +366,7 @@ impl Calls {
     }
 }
 
-/// What a number must be, in words and as a test.
+/// A condition on a number, in words and as a test.
 pub type Accepted = (&'static str, fn(f64) -> bool);
 
 /// The Python value as a number.
@@ -375,7 +375,7 @@ pub fn number(value: &Bound<'_, PyAny>, (expected, accept): Accepted) -> Answer<
     number.filter(|&number| accept(number)).ok_or_else(|| wrong(value, expected))
 }
 
-/// A return value is wrong.
+/// The error for an invalid return value.
 pub fn wrong(value: &Bound<'_, PyAny>, expected: &str) -> Problem {
     let shown = value.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
     Problem::Answered(format!("it answered {shown}; expected {expected}"))

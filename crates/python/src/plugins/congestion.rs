@@ -21,14 +21,14 @@ const SOME_SEGMENTS: Accepted = ("a finite number of segments, 0 or more", |w| w
 const A_SEGMENT: Accepted = ("a finite number of segments, 1 or more", |w| w.is_finite() && w >= 1.0);
 const A_THRESHOLD: Accepted = ("a threshold of 1 segment or more", |w| w >= 1.0);
 
-/// The choice of a class.
+/// The class that the description names.
 pub fn choice(class: Arc<Class>) -> Choice {
     let name = class.name.clone();
     let columns = class.columns.clone();
     Choice::custom(&name, move |origin| make(&class, origin)).showing(columns)
 }
 
-/// A control of its own for the end of a connection.
+/// Makes a control for one end of a connection.
 pub fn make(class: &Arc<Class>, origin: &Origin) -> Box<dyn CongestionControl> {
     let object = Arc::new(class.object(origin));
     let table = Arc::default();
@@ -192,13 +192,13 @@ impl WholeControl {
         })
     }
 
-    /// The threshold that one of the methods after a loss returns.
+    /// The ssthresh that one of the methods called after a loss returns.
     fn threshold(&self, index: usize, group: &[View], r: usize, now_ns: u64) -> f64 {
         let call = |method: &Bound<'_, PyAny>, subflows| number(&method.call1((subflows, r, now_ns))?, A_SEGMENT);
         self.ask(index, group, now_ns, call).unwrap_or(1.0)
     }
 
-    /// Tells of an event that has no answer.
+    /// Reports an event to a method without a result.
     fn tell(&self, index: usize, group: &[View], r: usize, now_ns: u64) {
         self.ask(index, group, now_ns, |method, subflows| {
             method.call1((subflows, r, now_ns))?;
@@ -258,7 +258,7 @@ impl CongestionControl for WholeControl {
     }
 }
 
-/// Tells of a sample by the method of this place.
+/// Reports a sample to the method at this index.
 fn on_sample(
     (names, index): (&'static [&'static str], usize),
     object: &Object,
@@ -311,7 +311,7 @@ fn unchanged(view: &View) -> Window {
     Window { cwnd: view.cwnd, ssthresh: view.ssthresh }
 }
 
-/// A window and a threshold in a pair.
+/// A pair of cwnd and ssthresh.
 fn window(answer: &Bound<'_, PyAny>) -> Answer<Window> {
     let pair = answer.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
     let pair = pair.ok_or_else(|| wrong(answer, "a Window: the window and the threshold, in segments"))?;

@@ -11,16 +11,16 @@ pub struct Given {
     pub key: String,
     /// Its name in messages.
     pub name: String,
-    /// Whether it is a rule for the classic machine, not a whole congestion control.
+    /// Whether it is a rule for the classic machine rather than a whole congestion control.
     pub is_rule: bool,
-    /// Makes an object for a connection, of the seed of its random numbers.
+    /// Makes an object for a connection from the seed of its random numbers.
     pub make: Py<PyAny>,
     /// The methods that its class overrides.
     pub methods: Vec<String>,
-    /// Whether a scheduler has losses repaired as Linux does.
+    /// Whether losses are repaired as in Linux under this scheduler.
     pub repairs_as_kernel: bool,
-    /// Names of the columns that a congestion control shows in samples.
+    /// Names of the columns that a congestion control adds to samples.
     pub columns: Vec<String>,
-    /// How long a call may take.
+    /// Time limit of a call.
     pub call_limit_s: f64,
 }

@@ -1,7 +1,7 @@
 //! Algorithms written in Python: adapters that implement the transport's traits by calling a Python object.
 //!
-//! `python/mptcplab/plugins` loads the classes, checks their parameters and hands over a [`Given`] for each: how to make an
-//! object of it and which methods it has. What goes wrong in a call is kept in [`Calls`] and ends the run.
+//! `python/mptcplab/plugins` loads the classes, checks their parameters and passes a [`Given`] for each: how to make an
+//! object of it and which methods it has. An error in a call is kept in [`Calls`] and ends the run.
 
 mod calls;
 mod congestion;
@@ -24,7 +24,7 @@ pub use suites::check_plugin;
 pub use views::{PyAck, PyContext, PyCounters, PyDemand, PySample, PySubflow, PySubflows};
 
 impl Watchdog {
-    /// The plug-ins of a run that is about to begin, and what watches them.
+    /// The plug-ins of a run that is about to begin, and their watchdog.
     pub fn over(given: Vec<Given>, progress: Option<&Py<PyAny>>) -> PyResult<(Plugins, Watchdog)> {
         let calls = Arc::new(Calls::default());
         let watchdog = match given.is_empty() {

@@ -12,13 +12,13 @@ use super::calls::{Answer, Class, Object, wrong};
 const METHODS: &[&str] = &["on_event"];
 const BASE: &str = "mptcplab.plugins.base";
 
-/// The choice of a class.
+/// The class that the description names.
 pub fn choice(class: Arc<Class>) -> Choice {
     let name = class.name.clone();
     Choice::custom(&name, move |origin| make(&class, origin))
 }
 
-/// A path manager of its own for the end of a connection.
+/// Makes a path manager for one end of a connection.
 pub fn make(class: &Arc<Class>, origin: &Origin) -> Box<dyn PathPolicy> {
     Box::new(PyPathPolicy { object: class.object(origin) })
 }
@@ -43,7 +43,7 @@ impl PathPolicy for PyPathPolicy {
     }
 }
 
-/// The event as one of the classes of `base.py`.
+/// Converts an event to one of the classes of `base.py`.
 fn told(py: Python<'_>, event: PathEvent) -> PyResult<Bound<'_, PyAny>> {
     let base = py.import(BASE)?;
     match event {
@@ -63,7 +63,7 @@ fn told(py: Python<'_>, event: PathEvent) -> PyResult<Bound<'_, PyAny>> {
     }
 }
 
-/// Its state, as `PathContext` of `base.py`.
+/// Converts the state to a `PathContext` of `base.py`.
 fn seen<'py>(py: Python<'py>, context: &PathContext<'_>) -> PyResult<Bound<'py, PyAny>> {
     let base = py.import(BASE)?;
     let local = context.local.iter().map(|a| base.call_method1("LocalAddress", (a.id, a.address, a.backup)));
@@ -75,7 +75,7 @@ fn seen<'py>(py: Python<'py>, context: &PathContext<'_>) -> PyResult<Bound<'py, 
     base.call_method1("PathContext", (context.now_ns, context.initiator, local, remote, open))
 }
 
-/// The actions that it returned; None means none.
+/// Converts the actions that a method returned; None means none.
 fn wanted(answer: &Bound<'_, PyAny>, context: &PathContext<'_>) -> Answer<Vec<PathAction>> {
     if answer.is_none() {
         return Ok(Vec::new());

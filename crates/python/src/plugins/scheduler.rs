@@ -16,13 +16,13 @@ const METHODS: &[&str] = &["choose", "when_idle", "when_dry"];
 const EXPECTED: &str = "the id of a subflow, Send, Bind, Repeat, Wait, Pass or None";
 const EXPECTED_IDLE: &str = "Repeat, Penalise, Pass or None";
 
-/// The choice of a class.
+/// The class that the description names.
 pub fn choice(class: Arc<Class>) -> Choice {
     let name = class.name.clone();
     Choice::custom(&name, move |origin| make(&class, origin))
 }
 
-/// A scheduler of its own for the end of a connection.
+/// Makes a scheduler for one end of a connection.
 pub fn make(class: &Arc<Class>, origin: &Origin) -> Box<dyn PacketScheduler> {
     let repair = if class.repairs_as_kernel { Repair::Kernel } else { Repair::Prompt };
     Box::new(PyScheduler { object: class.object(origin), table: Arc::default(), repair })
@@ -67,7 +67,7 @@ impl PacketScheduler for PyScheduler {
 }
 
 impl PyScheduler {
-    /// What `read` makes of a method's answer that not every class has.
+    /// Applies `read` to the result of an optional method.
     fn aside<T>(
         &self,
         index: usize,
@@ -88,7 +88,7 @@ impl PyScheduler {
     }
 }
 
-/// The decision that a Python value describes, if it can be carried out.
+/// Converts a Python value to a decision, if it can be carried out.
 fn decision(answer: &Bound<'_, PyAny>, demand: Demand, group: &[View], context: &Context) -> Answer<Decision> {
     let (py, now_ns) = (answer.py(), context.now_ns);
     if answer.is_none() {
@@ -130,7 +130,7 @@ fn decision(answer: &Bound<'_, PyAny>, demand: Demand, group: &[View], context: 
     Err(wrong(answer, EXPECTED))
 }
 
-/// What a Python value says that is to be done when nothing more can be sent.
+/// Converts a Python value to the action for when nothing more can be sent.
 fn idle_decision(answer: &Bound<'_, PyAny>, group: &[View], context: &Context) -> Answer<Decision> {
     let py = answer.py();
     if answer.is_none() {
@@ -148,7 +148,7 @@ fn idle_decision(answer: &Bound<'_, PyAny>, group: &[View], context: &Context) -
     Err(wrong(answer, EXPECTED_IDLE))
 }
 
-/// Bytes to bind once more.
+/// Bytes to assign again (reinjection).
 fn repeat(answer: &Bound<'_, PyAny>, group: &[View], context: &Context) -> Answer<Option<Decision>> {
     if !answer.is_instance(class(answer.py(), &REPEAT, "Repeat")?)? {
         return Ok(None);
@@ -197,10 +197,10 @@ fn set(on: &Bound<'_, PyAny>, group: &[View], refused: Refused) -> Answer<Subflo
     if set == SubflowSet::default() { Err(wrong(on, "at least one subflow")) } else { Ok(set) }
 }
 
-/// Why a subflow will not do, as what would.
+/// The error for an unsuitable subflow: states what would be suitable.
 type Refused = fn(&View) -> Option<String>;
 
-/// To send on, it must be able to take a segment.
+/// To send on, a subflow must be able to take a segment.
 fn can_send(view: &View) -> Option<String> {
     let why = match view {
         view if usable(view) => return None,
@@ -212,12 +212,12 @@ fn can_send(view: &View) -> Option<String> {
     Some(format!("a subflow that can take a segment (usable): {why}"))
 }
 
-/// To bind to, it must be established.
+/// To assign data to, a subflow must be established.
 fn established(view: &View) -> Option<String> {
     (!view.active).then(|| "a subflow that is active".to_owned())
 }
 
-/// The id of a subflow that will do.
+/// The id of a suitable subflow.
 fn subflow(id: &Bound<'_, PyAny>, group: &[View], refused: Refused) -> Answer<usize> {
     let known = if is_whole(id) { id.extract::<usize>().ok() } else { None }.filter(|&r| r < group.len());
     let r = known.ok_or_else(|| wrong(id, &format!("the id of one of the {} subflows, from 0 on", group.len())))?;

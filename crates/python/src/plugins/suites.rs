@@ -9,7 +9,7 @@ use transport::{congestion, path_manager, scheduler};
 use super::Given;
 use super::calls::{Calls, Class, Watchdog};
 
-/// Run the transport's conformance suite of its kind on a plug-in: the rule that it breaks and where, or None.
+/// Run the transport's conformance suite for its kind on a plug-in. Returns the rule that it breaks and where, or None.
 ///
 /// Raises mptcplab.plugins.PluginError when a call fails.
 #[pyfunction]
@@ -17,7 +17,7 @@ pub fn check_plugin(py: Python<'_>, plugin: Given) -> PyResult<Option<String>> {
     let calls = Arc::new(Calls::default());
     let mut watchdog = Watchdog::start(&calls, None)?;
     let class = Arc::new(Class::new(plugin, calls)?);
-    // Objects of one seed: the suites compare what two of them answer.
+    // Objects with the same seed: the suites compare the results of two of them.
     let origin = Origin::alone(1);
     let broken = py.detach(|| {
         let broken = match class.kind {

@@ -1,4 +1,4 @@
-//! What Python sees of a connection: read-only objects that are filled when they are looked at and end with the call.
+//! A connection as Python sees it: read-only objects that are filled on access and invalid after the call.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,17 +9,17 @@ use pyo3::types::PyFrozenSet;
 use transport::congestion::{Ack, Phase, Sample, View};
 use transport::scheduler::{Carried, Context, Counters, Demand, SubflowSet};
 
-/// The subflows of a connection for the present call. Its memory is used again for the next one.
+/// The subflows of a connection during the current call. Its memory is reused for the next call.
 #[derive(Debug, Default)]
 pub struct Table {
-    /// The number of the present call, odd; even: there is none.
+    /// The number of the current call, odd; even: there is none.
     call: AtomicU64,
     views: Mutex<Vec<View>>,
     counters: Mutex<Vec<Counters>>,
 }
 
 impl Table {
-    /// What a call is given: valid until [`close`](Self::close).
+    /// The argument of a call: valid until [`close`](Self::close).
     pub fn open(self: &Arc<Self>, group: &[View]) -> PySubflows {
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
         views.clear();
@@ -79,7 +79,7 @@ impl PySubflows {
     }
 }
 
-/// Goes over the subflows in the order of their ids.
+/// Iterates over the subflows in the order of their ids.
 #[pyclass(name = "SubflowIterator", module = "mptcplab._core", frozen)]
 pub struct PySubflowIterator {
     subflows: Py<PySubflows>,
@@ -296,7 +296,7 @@ pub struct PyContext {
 }
 
 impl PyContext {
-    /// For the present call, with the counters of the first `count` subflows.
+    /// For the current call, with the counters of the first `count` subflows.
     pub fn new(table: &Arc<Table>, context: &Context, count: usize) -> Self {
         let mut counters = table.counters.lock().unwrap_or_else(PoisonError::into_inner);
         counters.clear();
