@@ -9,6 +9,7 @@ import mptcplab
 import polars as pl
 import pytest
 from mptcplab import MetricError, Scenario, Sweep, cli
+from mptcplab.comparison import varied
 
 SCENARIO = """
 title = "Two paths"
@@ -224,18 +225,48 @@ def test_transfers_that_do_not_end_are_left_out_and_counted(file: Path) -> None:
         (("--vary", f"{CONTROL}=lia,,reno"), "found an empty value"),
         (("--vary", f"{CONTROL}=lia,reno", "--metric", "goodputt"), 'did you mean "goodput"?'),
         (("--vary", f"{CONTROL}=lia,reno", "--metric", "n.goodput"), "there is no connection 'n'"),
+        (
+            ("--vary", f"{CONTROL}=lia,reno", "--metric", "completion"),
+            "m never ends: give it an application with a size",
+        ),
+        (("--vary", f"{CONTROL}=lia,reno", "--metric", "other.completion"), "other never ends"),
         (("--vary", f"{CONTROL}=lia,reno", "--baseline", "congestion=cubic"), "congestion=cubic"),
+        (
+            (
+                "--vary",
+                f"{CONTROL}=lia,reno",
+                "--vary",
+                f"measure.sample={','.join(f'{n + 100} ms' for n in range(101))}",
+            ),
+            "at most 200",
+        ),
         (("--vary", f"{CONTROL}=lia,reno", "--until", "2 ms"), 'expected a percentage, such as "2 %"'),
         (("--metric", "goodput"), "--vary KEY=A,B"),
         (("--vary", f"{CONTROL}=lia,reno", "--resume"), "--out DIR"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_runs(
-    file: Path, call: Call, arguments: tuple[str, ...], said: str
+    file: Path, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
 ) -> None:
-    status, out, err = call("compare", file, "--repeat", 1, *arguments)
+    def none(*_: object, **__: object) -> None:
+        pytest.fail("something runs")
+
+    monkeypatch.setattr(varied, "carry_out", none)
+    out_arguments = () if "--metric" in arguments[:1] or "--resume" in arguments else ("--out", tmp_path / "out")
+    status, out, err = call("compare", file, "--repeat", 1, *arguments, *out_arguments)
     assert (status, out) == (2, "")
     assert said in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_may_end_in_one_setting_can_be_compared_by_its_end(file: Path) -> None:
+    vary = {"connection.m.stop": ["2 s", "4 s"]}
+    found = mptcplab.compare(Scenario.load(file), vary=vary, metric="completion", repeat=1, jobs=1)
+    first, second = found.settings
+    assert first.mean is not None
+    assert second.mean is None
+    assert any("not known in 1 of 2 runs" in line for line in found.lines())
+    assert not any("the same completion" in line for line in found.lines())
 
 
 def test_all_values_that_are_wrong_are_said_at_once(file: Path, call: Call) -> None:

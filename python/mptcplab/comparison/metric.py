@@ -117,14 +117,25 @@ def find(text: str | None, frames: "Mapping[str, pl.DataFrame]", keys: Sequence[
     """
     connections = frames["connections"]
     names = list(dict.fromkeys(connections["name"].to_list()))
-    if not names:
-        raise MetricError("the results have no connection to compare")
-    varied = [parts[1] for key in keys if (parts := key.split("."))[0] == "connection" and len(parts) > 1]
-    owner = next((name for name in varied if name in names), names[0])
     if text is None:
+        owner = _owner(names, keys)
         return Metric(_fitting(connections, owner), owner)
     if text.startswith("link."):
         return _of_link(text, frames["links"])
+    return of_connection(text, names, keys)
+
+
+def _owner(names: Sequence[str], keys: Sequence[str]) -> str:
+    """The connection that is meant where none is named."""
+    if not names:
+        raise MetricError("the results have no connection to compare")
+    varied = [parts[1] for key in keys if (parts := key.split("."))[0] == "connection" and len(parts) > 1]
+    return next((name for name in varied if name in names), names[0])
+
+
+def of_connection(text: str, names: Sequence[str], keys: Sequence[str]) -> Metric:
+    """The metric `[CONNECTION.]COLUMN` of one of the connections `names`; `keys` as for `find`. Raises MetricError."""
+    owner = _owner(names, keys)
     # A name may have dots; the column has none.
     named, dot, column = text.rpartition(".")
     if dot and named not in names:

@@ -49,12 +49,7 @@ def summarise(
         if factor not in labels:
             known = ", ".join(label for label in labels if label not in ("point", "repeat", "variant"))
             raise MetricError(f"found the factor {factor!r}; the runs differ by {known}{did_you_mean(factor, labels)}")
-    # In the order of their appearance, which is that of the file.
-    values = {factor: connections[factor].unique(maintain_order=True).to_list() for factor in factors}
-    present: set[tuple[Any, ...]] = set(connections.select(factors).unique().iter_rows()) if factors else {()}
-    crossed = [each for each in itertools.product(*values.values()) if each in present]
-    if len(crossed) > MOST_SETTINGS:
-        raise MetricError(f"{len(crossed)} settings; a comparison has at most {MOST_SETTINGS}: choose fewer factors")
+    values, crossed = _crossed(connections, factors)
     chosen = metrics.find(metric, frames, factors)
     picks = [_pick(factors, each) for each in crossed]
     block: Block = "network" if _several_networks(connections, factors) else "seed"
@@ -65,19 +60,18 @@ def summarise(
     place = {number: at for at, number in enumerate(numbers)}
     matrix = np.full((len(crossed), len(numbers)), math.nan)
     for at, pick in enumerate(picks):
-        found = of_runs.filter(pick).group_by(column).agg(pl.col("value").mean())
-        for number, value in found.iter_rows():
+        means = of_runs.filter(pick).group_by(column).agg(pl.col("value").mean())
+        for number, value in means.iter_rows():
             matrix[at, place[number]] = math.nan if value is None else value
-    told = shown or {}
-    names = {key: {cell: told.get(key, {}).get(cell, _value(cell)) for cell in cells} for key, cells in values.items()}
-    combinations = tuple({key: names[key][cell] for key, cell in zip(factors, each, strict=True)} for each in crossed)
+    names = _shown(values, shown or {})
+    found = _named(names, crossed)
     return Comparison(
         title=title,
         engine=engine,
         metric=chosen,
         factors={key: tuple(each.values()) for key, each in names.items()},
-        combinations=combinations,
-        baseline=_baseline(combinations, baseline or {}),
+        combinations=found,
+        baseline=baseline_of(found, baseline or {}),
         matrix=matrix,
         blocks=tuple(numbers),
         block=block,
@@ -86,6 +80,33 @@ def summarise(
         unfinished=of_runs["value"].null_count(),
         notes=tuple(notes),
     )
+
+
+def combinations(connections: "pl.DataFrame", factors: Sequence[str]) -> tuple[dict[str, Value], ...]:
+    """The settings that the runs have, by factor."""
+    values, crossed = _crossed(connections, factors)
+    return _named(_shown(values, {}), crossed)
+
+
+def _crossed(connections: "pl.DataFrame", factors: Sequence[str]) -> tuple[dict[str, list[Any]], list[tuple[Any, ...]]]:
+    """Each factor's values, and the combinations that there are, in the order of their appearance: that of the file."""
+    values = {factor: connections[factor].unique(maintain_order=True).to_list() for factor in factors}
+    present: set[tuple[Any, ...]] = set(connections.select(factors).unique().iter_rows()) if factors else {()}
+    if len(present) > MOST_SETTINGS:
+        raise MetricError(f"{len(present)} settings; a comparison has at most {MOST_SETTINGS}: choose fewer factors")
+    return values, [each for each in itertools.product(*values.values()) if each in present]
+
+
+def _shown(
+    values: Mapping[str, Sequence[Any]], shown: Mapping[str, Mapping[Any, Value]]
+) -> dict[str, dict[Any, Value]]:
+    return {key: {cell: shown.get(key, {}).get(cell, _value(cell)) for cell in cells} for key, cells in values.items()}
+
+
+def _named(
+    names: Mapping[str, Mapping[Any, Value]], crossed: Sequence[tuple[Any, ...]]
+) -> tuple[dict[str, Value], ...]:
+    return tuple({key: names[key][cell] for key, cell in zip(names, each, strict=True)} for each in crossed)
 
 
 def _pick(factors: Sequence[str], values: Sequence[object]) -> "pl.Expr":
@@ -113,7 +134,7 @@ def _value(cell: object) -> Value:
     return cell
 
 
-def _baseline(combinations: Sequence[Mapping[str, Value]], wanted: Mapping[str, object]) -> int:
+def baseline_of(combinations: Sequence[Mapping[str, Value]], wanted: Mapping[str, object]) -> int:
     """The first setting with these values, whose keys may be the last parts of the factors'."""
     if not combinations:
         raise MetricError("there is no run to compare")

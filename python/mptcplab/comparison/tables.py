@@ -149,7 +149,9 @@ def lines(comparison: "Comparison") -> list[str]:
             "bytes, times and loads are equal."
         )
     found += _equal_but_not_alike(comparison)
-    if comparison.unfinished:
+    if all(each.mean is None for each in comparison.settings):
+        found.append(f"{comparison.metric.words} is not known in any run.")
+    elif comparison.unfinished:
         whole = comparison.matrix.size if comparison.block == "seed" else None
         of = f" of {whole}" if whole else ""
         found.append(
@@ -174,7 +176,7 @@ def _equal_but_not_alike(comparison: "Comparison") -> list[str]:
 
     found = []
     for at, each in enumerate(comparison.settings):
-        if at == comparison.baseline or comparison.baseline in each.same_packets_as:
+        if at == comparison.baseline or comparison.baseline in each.same_packets_as or each.mean is None:
             continue
         if np.array_equal(comparison.matrix[at], comparison.matrix[comparison.baseline], equal_nan=True):
             found.append(comparison.names[at])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mptcplab import files
+from mptcplab.comparison.asked import check
 from mptcplab.comparison.of_dataset import chosen
 from mptcplab.comparison.saving import save
 from mptcplab.comparison.summary import summarise
@@ -56,6 +57,7 @@ def compare_settings(
     notes say which, and how many more it would take. Raises what `mptcplab.sweep` raises, and MetricError.
     """
     made = make_plan(sweep)
+    check(made, metric, baseline)
     place = nullcontext(str(out)) if out is not None else files.scratch("mptcplab-compare-")
     with place as name, dataset.session(Path(name), resume=resume) as journal:
         directory = Path(name)
