@@ -52,6 +52,20 @@ def test_ci_has_what_it_takes() -> None:
 
 
 @live
+def test_a_kernel_parameter_of_the_scenario_is_set_and_recorded() -> None:
+    text = 'sysctl = { "net.ipv4.tcp_frto" = 0, "net.ipv4.tcp_rmem" = "4096 60000 60000" }' + TWO_PATHS
+    result = run(
+        text, "duration=2 s", "link.fast.delay=100 ms", "connection.m.protocol=tcp", 'connection.m.paths=["fast"]'
+    )
+    (done,) = [run for _, run in result.runs]
+    assert done.live is not None
+    assert done.live["kernel"]["parameters"]["net.ipv4.tcp_frto"] == "0"
+    # No more than the receive buffer is in flight in a round trip.
+    (goodput_bps,) = result.connections["goodput_bps"]
+    assert goodput_bps <= 60_000 * 8 / 0.2
+
+
+@live
 def test_two_paths_are_joined() -> None:
     result = run(TWO_PATHS)
     (connection,) = result.connections.to_dicts()

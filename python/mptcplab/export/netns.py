@@ -112,7 +112,8 @@ class _Script:
         client, server, connection = f"client{pair.kind}", f"server{pair.kind}", pair.connection
         self._say(f"# Connection {comment(pair.name)}", f"namespace {client}", f"namespace {server}")
         self._say(*(f"address {server} {address}/32 lo" for address in pair.servers))
-        words = " ".join(shlex.quote(f"{name.replace('/', '.')}={value}") for name, value in _settings(pair).items())
+        settings = _settings(pair) | self._description.get("sysctl", {})
+        words = " ".join(shlex.quote(f"{name.replace('/', '.')}={value}") for name, value in settings.items())
         self._say(f"set_in {client} {words}", f"set_in {server} {words}")
         for path, number in enumerate(connection["paths"]):
             self._path(pair, path, self._paths[number]["links"])

@@ -19,6 +19,8 @@ def around_seed(document: Document) -> tuple[str, str]:
     }
     if document.links_by != LINKS_BY[0]:
         data["links"] = document.links_by
+    if document.sysctl:
+        data["sysctl"] = dict(document.sysctl)
     data["measure"] = document.measure.written()
     for key, tables in (
         ("medium", document.media),

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from mptcplab import registry
-from mptcplab.scenario import endpoints
+from mptcplab.scenario import endpoints, sysctl
 from mptcplab.scenario.algorithms import Named
 from mptcplab.scenario.amounts import PACKET_BYTES, exact_packets, limit, round_trips_ns
 from mptcplab.scenario.applications import (
@@ -339,5 +339,6 @@ def description(document: Document, seed: int, through_wire: bool) -> dict[str, 
         "sample_ns": document.measure.sample,
         "through_wire": through_wire,
         **network,
+        **({"sysctl": sysctl.files(document.sysctl)} if document.sysctl else {}),
         "events": [*(_event(step, links) for step in steps(document)), *_variations(document, seed)],
     }

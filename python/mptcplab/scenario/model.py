@@ -30,6 +30,7 @@ from mptcplab.scenario.links import (
     percentage_of,
 )
 from mptcplab.scenario.machines import Testbed
+from mptcplab.scenario.sysctl import SYSCTL, Value
 from mptcplab.scenario.traces import Trace
 from mptcplab.scenario.value_types import (
     MICROSECOND,
@@ -170,6 +171,7 @@ class Head(Table):
     duration: Annotated[int, DURATION]
     seed: Annotated[int, integer(0, 2**64 - 1, "a whole number")] = 1
     links: Annotated[str, choice(*LINKS_BY)] = LINKS_BY[0]
+    sysctl: Annotated[dict[str, Value], SYSCTL] = Field(default_factory=dict)
     medium: Any = None
     link: Any = None
     path: Any = None
@@ -210,6 +212,8 @@ class Document:
     endpoints: tuple[Endpoint, ...] = ()
     limits: Limits | None = None
     """What the path manager `linux` is told, at both ends."""
+    sysctl: Mapping[str, Value] = field(default_factory=dict)
+    """What the hosts' kernels are told besides."""
 
     def rate_bps(self, direction: Direction) -> int:
         """The rate of a link's direction; with a trace its mean."""

@@ -245,6 +245,7 @@ class Reader:
             plugins=plugins,
             endpoints=tuple(endpoint for endpoint in parts.endpoints if endpoint),
             limits=parts.limits,
+            sysctl=head.sysctl,
         )
         checks.thresholds(document, self._report)
         return _with_buffers(document)

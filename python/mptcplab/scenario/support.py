@@ -76,6 +76,9 @@ def unsupported(document: Document, engine: str, places: Places) -> list[Problem
     refused: Refusals = {}
     if document.links_by != LINKS_BY[0] and engine in ("stack", "linux"):
         refused["links",] = (show(document.links_by), f"{show(LINKS_BY[0])}, or the engine linux-virtual")
+    if document.sysctl and engine != "linux":
+        offer = "none, or an engine whose hosts have kernels of their own: linux or linux-virtual"
+        refused["sysctl",] = (f"{len(document.sysctl)} of a kernel's parameters", offer)
     if document.topology is not None:
         _entry(refused, ("topology", "kind"), "topologies", document.topology.kind, engine)
         _queue(refused, ("topology", "queue"), document.topology.queue, engine)

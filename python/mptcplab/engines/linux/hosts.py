@@ -104,7 +104,7 @@ def play(
         if programs is not None:
             programs.finish()
         counters = {host.name: kernel.counters(host) for pair in hosts for host in pair}
-        about = kernel.about(host for pair in hosts for host in pair)
+        about = kernel.about((host for pair in hosts for host in pair), description.get("sysctl", {}))
         dropped = sum(kernel.dropped_by_interfaces(host) for pair in hosts for host in pair)
         if programs is None:
             return Played(outcome, counters, dropped, about)
@@ -145,9 +145,14 @@ def _without_programs(plan: Mapping[str, Any], own: list[int]) -> dict[str, Any]
     connections = [description["connections"][kind] for kind in own]
     return {
         **plan,
-        "description": {**description, "connections": connections},
+        "description": {**_for_core(description), "connections": connections},
         "hosts": [plan["hosts"][kind] for kind in own],
     }
+
+
+def _for_core(description: Mapping[str, Any]) -> dict[str, Any]:
+    """The description without what only kernels are told."""
+    return {key: value for key, value in description.items() if key != "sysctl"}
 
 
 def _furnish(
@@ -168,6 +173,7 @@ def _furnish(
             kernel.configure(host, congestion, **offers, largest_buffers=LARGEST_BUFFERS)
             if connection["tcp"]["loss_detection"] != "rack-tlp":
                 host.set_controls(kernel.recovery(connection["tcp"]["loss_detection"]))
+            host.set_controls(description.get("sysctl", {}))
             if connection["application"]["kind"] == "program":
                 kernel.configure_for_programs(host, congestion, connection["receive_buffer_bytes"])
         tuns = [_tun(client, interface, stack) for interface in pair.client_interfaces()]

@@ -207,9 +207,13 @@ _RECORDED: Final = (
 )
 
 
-def about(hosts: Iterable[Namespace]) -> dict[str, Any]:
-    """Release, offloads and the parameters that results depend on; those that all hosts have alike stand once."""
-    parameters = {host.name: _parameters(host) for host in hosts}
+def about(hosts: Iterable[Namespace], told: Iterable[str] = ()) -> dict[str, Any]:
+    """Release, offloads and the parameters that results depend on, and `told`, those that the scenario sets.
+
+    What all hosts have alike stands once.
+    """
+    names = dict.fromkeys((*_RECORDED, *told))
+    parameters = {host.name: _parameters(host, names) for host in hosts}
     first = next(iter(parameters.values()), {})
     alike = {name: value for name, value in first.items() if all(of.get(name) == value for of in parameters.values())}
     own = {host: {name: value for name, value in of.items() if name not in alike} for host, of in parameters.items()}
@@ -222,10 +226,10 @@ def about(hosts: Iterable[Namespace]) -> dict[str, Any]:
     }
 
 
-def _parameters(host: Namespace) -> dict[str, str]:
+def _parameters(host: Namespace, names: Iterable[str]) -> dict[str, str]:
     """As they are; those that this kernel does not have are left out."""
     found = {}
-    for name in _RECORDED:
+    for name in names:
         with contextlib.suppress(OSError):
             found[name.replace("/", ".")] = host.control(name)
     return found

@@ -38,6 +38,8 @@ def unsupported(scenario: Scenario) -> list[Problem]:
 def _found(document: Document) -> Iterator[Found]:
     if document.testbed is None:
         yield ("testbed",), "nothing", _TESTBED
+    if document.sysctl:
+        yield ("sysctl",), "a kernel's parameters", "none: the machines are set up by whoever they belong to"
     for name, link in document.links.items():
         if link.metered is not None and link.metered.use == "backup":
             yield ("link", name, "metered", "use"), '"backup"', '"always", or the path manager backup'
