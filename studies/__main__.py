@@ -88,7 +88,8 @@ def main(names: list[str]) -> int:
     for name in names:
         PRINTED.clear()
         STUDIES[name]()
-        Results(name, __version__, PRINTED, _kernel() if name in IN_GUESTS else "").write()
+        if PRINTED:
+            Results(name, __version__, PRINTED, _kernel() if name in IN_GUESTS else "").write()
         draw_pages()
     return 0
 

@@ -85,6 +85,37 @@ def test_an_event_takes_the_endpoint_and_gives_it_back(call: Call, tmp_path: Pat
     assert [each["what"] for each in found["events"]].count("client withdraws id 1") == 1
 
 
+def test_an_announcement_may_come_before_the_first_data_is_answered(call: Call, tmp_path: Path) -> None:
+    # As Linux 6.12 did in both directions: the client's third ACK leaves alone and the server announces on it, before
+    # it has the client's data, but behind data of its own.
+    one = "[limits.client]\nadd_addr_accepted = 1\nsubflows = 1\n" + SERVER + CLIENT.replace(', "backup"', "")
+    up = opened(call, tmp_path, NETWORK + 'direction = "up"\n' + one)
+    assert lines(up)[1] == ("lte", 1, 1, False, True)
+    down = opened(call, tmp_path, NETWORK + one)
+    assert lines(down)[1] == ("lte", 0, 1, False, True)
+
+
+def test_an_address_without_an_endpoint_has_the_next_number(call: Call, tmp_path: Path) -> None:
+    third = 'link.sat = { rate = "10 Mbit/s", delay = "30 ms" }\n'
+    text = NETWORK.replace("[connection", third + "[connection", 1).replace('"lte"]', '"lte", "sat"]')
+    first = '[[endpoint]]\nhost = "client"\npath = "wifi"\nflags = ["backup"]\n'
+    found = opened(call, tmp_path, text + first + SERVER.replace("lte", "sat") + ACCEPTS)
+    # The routing takes the third address, which is the first that needs a number beyond that of the endpoint.
+    assert [each[:3] for each in lines(found)] == [("wifi", 0, 0), ("sat", 1, 2)]
+
+
+def test_what_the_server_closes_makes_room_at_once(call: Call, tmp_path: Path) -> None:
+    third = 'link.sat = { rate = "10 Mbit/s", delay = "5 ms" }\n'
+    text = NETWORK.replace("[connection", third + "[connection", 1).replace('"lte"]', '"lte", "sat"]')
+    limits = "[limits.client]\nsubflows = 1\n[limits.server]\nsubflows = 1\n"
+    event = '[[event]]\nat = "1 s"\nlink = "lte"\nset = { address = false }\n'
+    plain = CLIENT.replace(', "backup"', "")
+    # The withdrawal arrives after 10 ms over wifi, and the join of the other is complete after 15 ms. The reset of the
+    # subflow never arrives: its path is down.
+    found = opened(call, tmp_path, text + plain + plain.replace("lte", "sat") + limits + event)
+    assert [(each[0], each[4]) for each in lines(found)] == [("wifi", True), ("lte", True), ("sat", True)]
+
+
 def test_laminar_needs_the_kernel_that_knows_it(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "scenario.toml"
     text = NETWORK + SERVER + ACCEPTS + CLIENT.replace('"subflow", "backup"', '"laminar"')

@@ -80,8 +80,8 @@ impl Named {
 }
 
 impl Side {
-    /// The id of an address: 0 for the first, and for one without an endpoint the number that the kernel gives next when it
-    /// meets the address.
+    /// The id of an address: 0 for the first, and for one without an endpoint a number behind those of all endpoints. Those of the
+    /// latter are exchanged on the wire for numbers in the order of their first use.
     #[must_use]
     pub fn id(&self, address: usize) -> u8 {
         if address == 0 {
@@ -90,9 +90,13 @@ impl Side {
         if let Some(endpoint) = self.endpoints.iter().find(|each| each.address == address) {
             return endpoint.id;
         }
-        let last = self.endpoints.iter().map(|each| each.id).max().unwrap_or(0);
         let before = (1..address).filter(|&other| !self.endpoints.iter().any(|each| each.address == other)).count();
-        last.saturating_add(1).saturating_add(u8::try_from(before).unwrap_or(u8::MAX))
+        self.first_without_endpoint().saturating_add(u8::try_from(before).unwrap_or(u8::MAX))
+    }
+
+    /// The lowest id of an address without an endpoint.
+    fn first_without_endpoint(&self) -> u8 {
+        self.endpoints.iter().map(|each| each.id).max().unwrap_or(0).saturating_add(1)
     }
 
     /// Whether subflows from an address are backups.
@@ -139,6 +143,7 @@ impl KernelPaths {
                 Choice::custom("linux", move |_| Box::new(transport::path_manager::linux::Linux::new(&settings)));
             config.kernel_paths = Some(transport::KernelPaths {
                 extra_subflows: side.subflows,
+                first_without_endpoint: side.first_without_endpoint(),
                 ports: side.ports(),
                 announce_again_ns: Kernel::ANNOUNCE_AGAIN_NS,
                 announce_by_rto: kernel.announces_by_rto(),

@@ -152,6 +152,9 @@ impl Default for IpFields {
 pub struct KernelPaths {
     /// Subflows beside the first one that may be open. The first is not counted, open or not.
     pub extra_subflows: u8,
+    /// From this number on local ids are of addresses without an endpoint. On the wire they are numbered in the order of their
+    /// first use.
+    pub first_without_endpoint: u8,
     /// The ports on which joins are accepted beside that of the connection, which a client does not listen on.
     pub ports: Vec<u16>,
     /// An announcement without an echo is repeated after this time.

@@ -76,17 +76,24 @@ impl<P: Stream> Connection<P> {
     }
 
     pub(super) fn receive_add_addr(&mut self, now_ns: u64, r: usize, add: &AddAddr) {
-        let Some(remote_key) = self.keys.remote.filter(|_| self.mode == Mode::Mptcp && self.fully_established) else {
-            return;
-        };
+        let Some(remote_key) = self.keys.remote.filter(|_| self.mode == Mode::Mptcp) else { return };
         if add.echo {
-            self.addresses.echoed(add);
-            self.manage_paths(now_ns, PathEvent::AddressEchoed { local_id: add.id });
+            if self.fully_established {
+                self.addresses.echoed(add);
+                self.manage_paths(now_ns, PathEvent::AddressEchoed { local_id: add.id });
+            }
             return;
         }
         // "If the HMAC … does not match, the option MUST be silently ignored" (RFC 8684 §3.4.1).
         let hmac = wire::keys::add_addr_hmac(remote_key, self.keys.local, add.id, add.address, add.port);
         if !add.hmac.is_some_and(|theirs| wire::keys::same_u64(theirs, hmac)) {
+            return;
+        }
+        if self.config.kernel_paths.is_some() && self.initiator {
+            // As in the kernel: the peer has the keys, and an announcement with a port leaves no room for a DSS.
+            self.note_fully_established(now_ns);
+        }
+        if !self.fully_established {
             return;
         }
         self.signal(r, MptcpOption::AddAddr(AddAddr { echo: true, hmac: None, ..*add }));

@@ -444,6 +444,12 @@ impl<P: Stream> Connection<P> {
         aborted.then(|| self.ending.cause.unwrap_or(AbortReason::Local))
     }
 
+    /// Whether the connection has no subflow left and waits for one.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.control.interrupted_until_ns != NEVER
+    }
+
     /// The state of a subflow by its name in RFC 9293 §3.3.2. Panics when there is no such subflow.
     #[must_use]
     pub fn state(&self, subflow: SubflowId) -> &'static str {

@@ -61,7 +61,13 @@ impl<P: Stream> Connection<P> {
     /// `r` among them, does not count: anybody who has seen the token can begin one.
     fn has_room_beside(&self, r: Option<usize>) -> bool {
         if let Some(kernel) = &self.config.kernel_paths {
-            let counts = |other: &usize| Some(*other) != r && self.is_open(*other) && !self.is_half_open(*other);
+            // One that this host closes, as when its address was withdrawn, counts no more.
+            let counts = |&other: &usize| {
+                Some(other) != r
+                    && self.is_open(other)
+                    && !self.subflows[other].fin_requested
+                    && !self.is_half_open(other)
+            };
             return (1..self.subflows.len()).filter(counts).count() < usize::from(kernel.extra_subflows);
         }
         let half_open = (0..self.subflows.len()).filter(|&other| self.is_half_open(other) || Some(other) == r).count();

@@ -485,10 +485,7 @@ impl<P: Stream> Connection<P> {
     fn receive_signal(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
         match segment.options.dss {
             Some(Dss { data_ack: Some(number), .. }) => {
-                if !self.fully_established {
-                    self.fully_established = true;
-                    self.manage_paths(now_ns, PathEvent::FullyEstablished);
-                }
+                self.note_fully_established(now_ns);
                 let reference = self.numbers.ours(self.tx.una());
                 let ahead = self.numbers.our_place(Dsn::nearest(number, reference));
                 let (sent, fin) = (self.tx.nxt(), u64::from(self.ending.data_fin_sent));
@@ -509,6 +506,15 @@ impl<P: Stream> Connection<P> {
                 self.fall_back(now_ns, r, FallbackReason::OptionsLost);
             }
             _ => {}
+        }
+    }
+
+    /// The peer has the keys.
+    #[inline(always)]
+    pub(super) fn note_fully_established(&mut self, now_ns: u64) {
+        if !self.fully_established {
+            self.fully_established = true;
+            self.manage_paths(now_ns, PathEvent::FullyEstablished);
         }
     }
 

@@ -122,6 +122,10 @@ impl<P: Stream> Connection<P> {
             out.segment = self.syn(now_ns, r);
             return true;
         }
+        if self.owes_third_ack_alone(r) {
+            self.acknowledgment(now_ns, r, &mut out.segment);
+            return true;
+        }
         if self.subflows[r].probe_due && self.tail_loss_probe(now_ns, r, out) {
             return true;
         }
@@ -145,6 +149,20 @@ impl<P: Stream> Connection<P> {
             return true;
         }
         false
+    }
+
+    /// Whether the third ACK goes ahead of the first data, as in the kernel, whose connect() returns once it is sent. The
+    /// server's announcement then leaves before that data has arrived.
+    fn owes_third_ack_alone(&self, r: usize) -> bool {
+        let subflow = &self.subflows[r];
+        r == 0
+            && self.initiator
+            && self.config.kernel_paths.is_some()
+            && self.mode == Mode::Mptcp
+            && subflow.state == State::Established
+            && subflow.ack.now
+            && subflow.snd_nxt == 1
+            && !self.fully_established
     }
 
     /// New data went out on a subflow that is not clean.
@@ -419,6 +437,9 @@ impl<P: Stream> Connection<P> {
         if self.mode == Mode::Tcp {
             return None;
         }
+        let local_id = self.subflows[r].local_id;
+        let first = self.config.kernel_paths.as_ref().map_or(u8::MAX, |kernel| kernel.first_without_endpoint);
+        let address_id = self.addresses.number(local_id, first);
         let subflow = &self.subflows[r];
         Some(match (subflow.join, passive) {
             (None, _) => MptcpOption::MpCapable(MpCapable {
@@ -430,7 +451,7 @@ impl<P: Stream> Connection<P> {
             }),
             (Some(join), false) => MptcpOption::MpJoin(MpJoin::Syn {
                 backup: subflow.backup,
-                address_id: subflow.local_id,
+                address_id,
                 token: wire::keys::token(self.keys.remote.unwrap_or(0)),
                 nonce: join.local_nonce,
             }),
@@ -438,7 +459,7 @@ impl<P: Stream> Connection<P> {
                 let (local, remote) = (self.keys.local, self.keys.remote.unwrap_or(0));
                 MptcpOption::MpJoin(MpJoin::SynAck {
                     backup: subflow.backup,
-                    address_id: subflow.local_id,
+                    address_id,
                     hmac: wire::keys::join_hmac_syn_ack(remote, local, join.remote_nonce, join.local_nonce),
                     nonce: join.local_nonce,
                 })

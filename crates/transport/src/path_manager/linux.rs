@@ -238,7 +238,9 @@ impl Linux {
         if remote_id > 0 && !self.takes_addresses && !self.is_flag_c_case() {
             return;
         }
-        self.look_for_first(context.open, actions);
+        if self.kernel >= Kernel::V6_18 {
+            self.look_for_first(context.open, actions);
+        }
         if self.is_joined(remote_id, context) {
             return;
         }
@@ -271,7 +273,7 @@ impl Linux {
             if asks && self.extra >= self.limits.subflows {
                 break;
             }
-            let local_id = self.local_id(&endpoint);
+            let local_id = if endpoint.is_first { 0 } else { endpoint.id };
             if flag_c && endpoint.flags.subflow {
                 self.use_up(endpoint.id);
                 self.local_used += u8::from(local_id != 0);

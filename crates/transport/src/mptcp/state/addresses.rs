@@ -36,6 +36,8 @@ struct Known {
     announced: Vec<Announcement>,
     /// Local ids that may not be used any more.
     withdrawn: Vec<u8>,
+    /// Local ids of addresses without an endpoint that were used, in their order.
+    numbered: Vec<u8>,
     /// Joins of announced addresses that nobody has answered, one less with every second.
     unanswered: u8,
     /// Since when the next second counts.
@@ -55,6 +57,7 @@ impl Addresses {
             remote: Vec::new(),
             announced: Vec::new(),
             withdrawn: Vec::new(),
+            numbered: Vec::new(),
             unanswered: 0,
             counted_ns: 0,
         };
@@ -139,6 +142,19 @@ impl Addresses {
         }
     }
 
+    /// The number on the wire of a local id: that of the id itself below `first`, and beyond it the next that is free.
+    pub fn number(&mut self, local_id: u8, first: u8) -> u8 {
+        if local_id < first {
+            return local_id;
+        }
+        let numbered = &mut self.0.get_or_insert_default().numbered;
+        let place = numbered.iter().position(|&id| id == local_id).unwrap_or_else(|| {
+            numbered.push(local_id);
+            numbered.len() - 1
+        });
+        first.saturating_add(place as u8)
+    }
+
     /// Whether a local id may not be used any more.
     pub fn is_withdrawn(&self, local_id: u8) -> bool {
         self.known().withdrawn.contains(&local_id)
@@ -202,6 +218,13 @@ impl Addresses {
 mod tests {
     use super::*;
     use std::net::Ipv4Addr;
+
+    #[test]
+    fn addresses_without_an_endpoint_are_numbered_in_the_order_of_their_first_use() {
+        let mut a = Addresses::default();
+        assert_eq!([3, 5, 4, 5, 2, 0].map(|id| a.number(id, 3)), [3, 4, 5, 4, 2, 0]);
+        assert_eq!([7, 1].map(|id| Addresses::default().number(id, u8::MAX)), [7, 1]);
+    }
 
     #[test]
     fn an_announcement_is_repeated_like_a_syn_until_its_echo_comes() {

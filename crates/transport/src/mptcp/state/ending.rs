@@ -15,6 +15,19 @@ pub enum AbortReason {
     Local,
 }
 
+impl AbortReason {
+    /// What the connection did or suffered, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            AbortReason::Refused => "the peer refused it",
+            AbortReason::Reset => "the peer reset it",
+            AbortReason::TimedOut => "it gave up without an answer",
+            AbortReason::FastClose => "the peer ended it with MP_FASTCLOSE",
+            AbortReason::Local => "it was aborted",
+        }
+    }
+}
+
 /// The end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ending {
