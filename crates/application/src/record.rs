@@ -74,6 +74,9 @@ impl<F: Clone> Record<F> {
             let carried = tallies.iter().map(Tally::carried).collect();
             self.details.push((key, (stream.flushed_ns.map(since_s), carried)));
         }
+        if self.failure.is_none() {
+            self.failure = stream.failed();
+        }
         for tally in tallies {
             if self.repeats {
                 let place = self.place(tally.path);
@@ -145,16 +148,17 @@ impl<F: Clone> Record<F> {
         done
     }
 
-    /// The row of the outcome, once all transfers were added. `counted` is as for [`Tally::row`].
+    /// The row of the outcome, once all transfers were added. A connection that failed lived until `failed_ns`. `counted` is as for
+    /// [`Tally::row`].
     pub fn row(
         mut self,
         (kind, index): (u32, u32),
-        (start_ns, completion_ns): (u64, Option<u64>),
+        (start_ns, completion_ns, failed_ns): (u64, Option<u64>, Option<u64>),
         (warmup_ns, end_ns): (u64, u64),
         ended: bool,
         counted: impl Fn(&F) -> (u64, u64),
     ) -> Connection {
-        let window = Window::of(start_ns, completion_ns, warmup_ns, end_ns);
+        let window = Window::of(start_ns, completion_ns.or(failed_ns), warmup_ns, end_ns);
         let transfers = self.has_parts.then(|| self.transfers());
         let arrived = self.tallies.iter().map(Tally::bytes).sum();
         let (delivered, _) = self.delays.totals();

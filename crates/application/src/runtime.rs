@@ -133,7 +133,7 @@ impl<F: Clone> Application<F> {
         let only = self.transfers.first().filter(|_| !self.content.repeats());
         let only = only.map(|&transfer| stream(transfer));
         let since_start_s = |at_ns: u64| at_ns.saturating_sub(self.start_ns) as f64 / 1e9;
-        let times_ns = (self.start_ns, self.completion_ns(stream));
+        let times_ns = (self.start_ns, self.completion_ns(stream), only.and_then(Stream::last_ns));
         let until_ns = self.stop_ns.map_or(run_ns.1, |stop_ns| stop_ns.min(run_ns.1));
         Connection {
             sender_completion_s: only.and_then(|stream| stream.flushed_ns).map(since_start_s),

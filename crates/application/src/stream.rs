@@ -98,6 +98,10 @@ pub struct Stream {
     pub completion_ns: Option<u64>,
     /// When the sender learned that everything had arrived.
     pub flushed_ns: Option<u64>,
+    /// When the connection failed before all data had arrived, and why.
+    failure: Option<(u64, &'static str)>,
+    /// Since when the connection has no subflow.
+    interrupted_ns: Option<u64>,
     /// Whether the reader has reached the end of the stream or the connection has failed.
     pub ended: bool,
     /// For each end, whether it has finished with the connection.
@@ -137,6 +141,8 @@ impl Stream {
             noticed_ns: None,
             completion_ns: None,
             flushed_ns: None,
+            failure: None,
+            interrupted_ns: None,
             ended: false,
             over: [false; 2],
             news: News::default(),
@@ -379,11 +385,54 @@ impl Stream {
         self.news.add(News::OVER);
     }
 
-    /// Reports that the connection has failed at one end.
-    pub fn fail(&mut self, side: usize) {
+    /// Reports that the connection has failed at one end, and why.
+    pub fn fail(&mut self, now_ns: u64, side: usize, why: &'static str) {
+        if self.completion_ns.is_none() && !self.stopped {
+            self.failure.get_or_insert((now_ns, why));
+        }
+        self.abandon(side);
+    }
+
+    /// Reports that one end no longer cares about the connection.
+    pub fn abandon(&mut self, side: usize) {
         self.end_is_over(side);
         self.ended = true;
         self.news.add(News::ENDED);
+    }
+
+    /// Reports that the connection has no subflow left, or has one again. It may wait for one longer than the run takes.
+    pub fn set_interrupted(&mut self, now_ns: u64, interrupted: bool) {
+        if !interrupted {
+            self.interrupted_ns = None;
+        } else if self.completion_ns.is_none() && !self.stopped {
+            self.interrupted_ns.get_or_insert(now_ns);
+        }
+    }
+
+    /// When the last byte arrived, or the connection failed.
+    pub fn last_ns(&self) -> Option<u64> {
+        self.completion_ns.or(self.lost().map(|(at_ns, _)| at_ns))
+    }
+
+    /// When and why the connection was lost. If it waited for a subflow until it failed, that is since when it waited.
+    fn lost(&self) -> Option<(u64, &'static str)> {
+        self.interrupted_ns.map(|at_ns| (at_ns, "its last subflow gave up")).or(self.failure)
+    }
+
+    /// What became of a connection that failed, in words.
+    pub fn failed(&self) -> Option<String> {
+        let (at_ns, why) = self.lost()?;
+        let seconds = at_ns as f64 / 1e9;
+        if self.established_ns.is_none() {
+            return Some(format!("it never opened: {why} at {seconds:.3} s"));
+        }
+        let arrived = format!("{:.3} MB", self.bytes_read as f64 / 1e6);
+        Some(match self.amount {
+            Amount::Bytes(size_bytes) => {
+                format!("{why} at {seconds:.3} s, when {arrived} of {:.3} MB had arrived", size_bytes as f64 / 1e6)
+            }
+            _ => format!("{why} at {seconds:.3} s, when {arrived} had arrived"),
+        })
     }
 
     /// Ends the warm-up: all bytes so far belong to it.
@@ -426,6 +475,38 @@ mod tests {
         let news = stream.take_news();
         assert!(news.has(News::ESTABLISHED) && news.has(News::COMPLETED) && news.has(News::ENDED));
         assert!(!news.has(News::OVER) && stream.take_news().is_empty());
+    }
+
+    #[test]
+    fn a_connection_that_fails_says_when_and_how_much_had_arrived() {
+        let mut stream = download(Amount::Bytes(50_000_000));
+        stream.read(9_000_000_000, 23_500_000);
+        stream.fail(13_200_000_000, SERVER, "it gave up");
+        stream.fail(14_000_000_000, CLIENT, "another reason");
+        assert_eq!(stream.failed().unwrap(), "it gave up at 13.200 s, when 23.500 MB of 50.000 MB had arrived");
+        assert_eq!((stream.last_ns(), stream.over), (Some(13_200_000_000), [true; 2]));
+        let mut waiting = download(Amount::Endless);
+        waiting.read(1_000_000_000, 1_500_000);
+        waiting.set_interrupted(2_000_000_000, true);
+        waiting.set_interrupted(3_000_000_000, false);
+        assert_eq!(waiting.failed(), None);
+        waiting.set_interrupted(4_000_000_000, true);
+        waiting.fail(9_000_000_000, SERVER, "nobody came");
+        assert_eq!(waiting.failed().unwrap(), "its last subflow gave up at 4.000 s, when 1.500 MB had arrived");
+        assert_eq!(waiting.last_ns(), Some(4_000_000_000));
+        let mut never = Stream::new(0, Amount::Endless, SERVER);
+        never.fail(7_000_000_000, CLIENT, "no answer");
+        assert_eq!(never.failed().unwrap(), "it never opened: no answer at 7.000 s");
+        let mut done = download(Amount::Bytes(10));
+        done.read(5, 10);
+        done.fail(9, CLIENT, "too late");
+        let mut stopped = download(Amount::Endless);
+        stopped.stop();
+        stopped.fail(9, CLIENT, "wanted");
+        let mut abandoned = download(Amount::Endless);
+        abandoned.abandon(CLIENT);
+        assert_eq!((done.failed(), stopped.failed(), abandoned.failed()), (None, None, None));
+        assert_eq!((done.last_ns(), abandoned.ended), (Some(5), true));
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn all_waiting_is_put_down(receiver: &transport::Connection<Span>) -> bool {
 /// The counts of each subflow of a transfer until `end_ns`, in the order in which the subflows were opened.
 pub fn tallies(transfer: &Transfer, probe: &Probe, view: &View, warmup_ns: u64, end_ns: u64) -> Vec<Tally> {
     let stream = &transfer.stream;
-    let window = Window::of(stream.start_ns, stream.completion_ns, warmup_ns, end_ns);
+    let window = Window::of(stream.start_ns, stream.last_ns(), warmup_ns, end_ns);
     let tally = |&number: &u32| {
         // The flow away from the sender carries the data: up (even) from the client, down (odd) from the server.
         let data = &view.fabric.flows[2 * number as usize + stream.sender];

@@ -3,7 +3,7 @@
 use crate::SimulateError;
 use application::{Amount, CLIENT, GROWTH_LIMIT_BYTES, News, Stream};
 use network::middlebox::ALTERED;
-use transport::{Connection, Event};
+use transport::{AbortReason, Connection, Event};
 use wire::Span;
 
 /// The data that one connection carries.
@@ -83,8 +83,14 @@ impl Transfer {
                 connection.close(now_ns);
             }
             Event::Flushed if side == stream.sender => stream.flush(now_ns),
+            Event::SubflowClosed(_) | Event::SubflowEstablished(_) if side == stream.sender => {
+                stream.set_interrupted(now_ns, connection.is_interrupted());
+            }
             Event::Closed => stream.end_is_over(side),
-            Event::Aborted => stream.fail(side),
+            Event::Aborted => {
+                let why = connection.abort_reason().unwrap_or(AbortReason::Local);
+                stream.fail(now_ns, side, why.words());
+            }
             _ => {}
         }
     }

@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +12,7 @@ from mptcplab import provenance
 from mptcplab.capture.settings import INTERFACES, Capture
 from mptcplab.engines.catalogue import ALL, Engine, find
 from mptcplab.errors import EngineUnavailableError
-from mptcplab.results import laws
+from mptcplab.results import laws, remarks
 from mptcplab.results.result import Result, Run
 from mptcplab.scenario import describe
 
@@ -199,7 +200,9 @@ class _Series:
             if self._trace is not None:
                 options["trace"].mkdir(exist_ok=True)
             run = self._runner(self._scenario, seed=self._scenario.seed + number, progress=watch, **options)
-            laws.check(self._description, {name: run.rows(name) for name in ("connections", "subflows", "links")})
+            rows = {name: run.rows(name) for name in ("connections", "subflows", "links")}
+            laws.check(self._description, rows)
+            run = replace(run, notes=(*run.notes, *remarks.of(self._description, rows, run.notes)))
         except BaseException:
             self._cancel.set()
             raise

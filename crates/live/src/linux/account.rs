@@ -43,7 +43,7 @@ impl Account {
 
     /// The counts of each subflow.
     pub fn tallies(&self, warmup_ns: u64, end_ns: u64) -> Vec<Tally<FlowKey>> {
-        let window = Window::of(self.stream.start_ns, self.stream.completion_ns, warmup_ns, end_ns);
+        let window = Window::of(self.stream.start_ns, self.stream.last_ns(), warmup_ns, end_ns);
         self.tracks.iter().map(|track| track.tally(window)).collect()
     }
 

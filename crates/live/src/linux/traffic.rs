@@ -396,14 +396,16 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         let _ = self.endpoint.measure(transfer, self.clock.now_ns());
         transfer.abort();
         let stream = &mut transfer.as_mut().stream;
-        stream.fail(stream.sender);
+        stream.abandon(stream.sender);
         self.over(number);
     }
 
     fn fail(&mut self, number: usize, error: &io::Error) {
-        if let Some(transfer) = &self.transfers[number] {
+        if let Some(transfer) = &mut self.transfers[number] {
             let application = &mut self.runtime.applications[transfer.as_ref().application as usize];
             application.record.failure.get_or_insert_with(|| error.to_string());
+            let (now_ns, stream) = (self.clock.now_ns(), &mut transfer.as_mut().stream);
+            stream.fail(now_ns, stream.sender, "the kernel reports an error");
         }
         self.cut(number);
     }

@@ -335,7 +335,7 @@ impl<'p> StackHosts<'p> {
     /// The counts of each subflow of a transfer.
     pub fn tallies(&self, transfer: &Transfer, end_ns: u64) -> Vec<Tally<FlowKey>> {
         let stream = &transfer.stream;
-        let window = Window::of(stream.start_ns, stream.completion_ns, self.description.warmup_ns, end_ns);
+        let window = Window::of(stream.start_ns, stream.last_ns(), self.description.warmup_ns, end_ns);
         transfer.subflows.iter().map(|each| each.tally(transfer, &self.drivers, window)).collect()
     }
 

@@ -153,7 +153,7 @@ impl Kernel {
             }
             Err(_) => {
                 // Handled like an aborted connection of our own stack.
-                transfer.stream.fail(side);
+                transfer.stream.fail(now_ns, side, "the kernel reports an error");
                 end.socket = None;
             }
         }

@@ -29,7 +29,7 @@ impl StackHosts<'_> {
                     let Some(transfer) = self.transfers.get_mut(number).and_then(Option::as_mut) else { continue };
                     if transfer.kernel.as_mut().is_some_and(|end| end.hear(flags)) {
                         let side = self.kernel.as_ref().map_or(CLIENT, |kernel| kernel.side);
-                        transfer.stream.fail(side);
+                        transfer.stream.fail(self.clock.now_ns(), side, "the kernel reports an error");
                     }
                     self.serve_kernel(number)?;
                 }

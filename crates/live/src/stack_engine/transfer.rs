@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use application::{Amount, Kept, Stream};
 use bytes::Bytes;
-use transport::{Connection, ConnectionId, Event, SubflowId};
+use transport::{AbortReason, Connection, ConnectionId, Event, SubflowId};
 use wire::{Payload, Span};
 
 use super::kernel_end::End;
@@ -75,8 +75,14 @@ impl Transfer {
                     connection.close(now_ns);
                 }
                 Event::Flushed if side == stream.sender => stream.flush(now_ns),
+                Event::SubflowClosed(_) | Event::SubflowEstablished(_) if side == stream.sender => {
+                    stream.set_interrupted(now_ns, connection.is_interrupted());
+                }
                 Event::Closed => stream.end_is_over(side),
-                Event::Aborted => stream.fail(side),
+                Event::Aborted => {
+                    let why = connection.abort_reason().unwrap_or(AbortReason::Local);
+                    stream.fail(now_ns, side, why.words());
+                }
                 _ => {}
             }
         }

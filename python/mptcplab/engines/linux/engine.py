@@ -69,15 +69,10 @@ def told(scenario: "Scenario", description: Mapping[str, Any], played: Played) -
     summary = json.loads(played.outcome["summary"])
     answer = run_from_outcome(description, played.outcome, seed=description["seed"])  # type: ignore[arg-type]
     judged = timing.judge(description, summary["emulation"], played.dropped)
-    failures = [
-        f"{description['connections'][row['kind']]['name']} {row['index']} failed: {row['failure']}"
-        for row in summary["connections"]
-        if row["failure"] is not None
-    ]
     live = {**judged.to_dict(), "mptcp_counters": played.counters, "kernel": played.kernel}
     return replace(
         answer,
-        notes=(*judged.notes, *failures, *played.notes, *_about(description, scenario)),
+        notes=(*judged.notes, *answer.notes, *played.notes, *_about(description, scenario)),
         live={**live, "programs": played.records} if played.records else live,
         failures=tuple(played.failures),
     )

@@ -49,12 +49,28 @@ def run(
         options["plugins"] = running.given(running.described(scenario.document))
     with nullcontext() if capture is None else files.named_by_core(capture.directory):
         outcome = _core.simulate(description, progress, **options)
-    return Run(seed, OutcomeTables(told.names, outcome))
+    return Run(seed, OutcomeTables(told.names, outcome), notes=_failed(told.names, outcome))
+
+
+def _failed(names: Names, outcome: "Outcome | SimulatedOutcome") -> tuple[str, ...]:
+    """What became of each connection that failed: the first of its transfers, where it has several."""
+    if '"failure":"' not in outcome["summary"]:  # the whole is read when somebody asks for rows
+        return ()
+    rows = json.loads(outcome["summary"])["connections"]
+    return tuple(
+        f"{names.kinds[row['kind']]['name']} {row['index']} failed: {row['failure']}"
+        for row in rows
+        if row["failure"] is not None
+    )
 
 
 def run_from_outcome(description: Mapping[str, Any], outcome: "Outcome | SimulatedOutcome", *, seed: int) -> Run:
-    """Give the core's outcome the names of the scenario and the columns of docs/results.md."""
-    return Run(seed, OutcomeTables(Names.of(description), outcome))
+    """Give the core's outcome the names of the scenario and the columns of docs/results.md.
+
+    Its notes say which connections failed.
+    """
+    names = Names.of(description)
+    return Run(seed, OutcomeTables(names, outcome), notes=_failed(names, outcome))
 
 
 @dataclass(frozen=True, slots=True)

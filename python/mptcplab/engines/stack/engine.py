@@ -76,9 +76,9 @@ def run(
     judged = timing.judge(description, json.loads(outcome["summary"])["emulation"], dropped)
     answer = run_from_outcome(description, outcome, seed=seed)
     if peer is None:
-        return replace(answer, notes=judged.notes, live=judged.to_dict())
+        return replace(answer, notes=(*judged.notes, *answer.notes), live=judged.to_dict())
     live = {**judged.to_dict(), "mptcp_counters": counters, "ends": peer.ends}
-    return replace(answer, notes=(*judged.notes, *peer.notes()), live=live)
+    return replace(answer, notes=(*judged.notes, *answer.notes, *peer.notes()), live=live)
 
 
 def _plugins(scenario: "Scenario") -> list[Any] | None:
