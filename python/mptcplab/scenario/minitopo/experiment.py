@@ -7,7 +7,7 @@ from mptcplab.scenario.errors import show
 from mptcplab.scenario.minitopo.files import File
 from mptcplab.scenario.minitopo.topology import MULTI_CLIENT, Topology
 
-_SCHEDULERS: Final = {
+SCHEDULERS: Final = {
     "default": "min-rtt",
     "roundrobin": "round-robin",
     "redundant": "redundant",
@@ -79,7 +79,7 @@ class Experiment:
         xp, backups = self._xp, list(self._topology.backups)
         multipath = xp.choose("mptcpEnabled", "1", {"1": True, "0": False})
         control = xp.choose("congctrl", "olia", _CONTROLS)
-        scheduler = xp.choose("sched", "default", _SCHEDULERS)
+        scheduler = xp.choose("sched", "default", SCHEDULERS)
         manager = xp.choose("kpmc" if "kpmc" in xp.values else "kpm", "fullmesh", _PATH_MANAGERS)
         for number in (0, 1):
             if xp.choose(f"backup_path_{number}", "0", {"0": False, "1": True}) and number < len(backups):
