@@ -44,16 +44,20 @@ def row(number: int) -> dict[str, Any]:
         "cpu_s": float(number),
         "regret": {ADVICE: number / 100, TCP: 0.0, ALL: 0.0, BEST_SET: 0.0},
         "against": {ADVICE: 0.0, TCP: -number / 100, ALL: 0.01, BEST_SET: -number / 100},
+        "margin": {TCP: 0.03, ALL: 0.0, BEST_SET: 0.0},
     }
 
 
 def test_the_table_has_median_percentile_largest_and_count() -> None:
-    """Regrets 0 to 9 %: median 4.5 %, 95th percentile by nearest rank 9 %; below −3 % from 4 % on, six of them."""
+    """Regrets 0 to 9 %: median 4.5 %, 95th percentile by nearest rank 9 %; below −3 % from 4 % on, six of them.
+
+    With a margin of 0.03 for certain from 6 % on: ln 0.94 + 0.03 = −0.032, ln 0.97 = −0.030.
+    """
     table = summary([row(number) for number in range(10)])
-    assert "| all | 10 | advice | 4.5% | 9.0% | 9.0% |  |" in table
-    assert f"| all | 10 | {TCP} | 0.0% | 0.0% | 0.0% | 6 |" in table
-    assert f"| all | 10 | {ALL} | 0.0% | 0.0% | 0.0% | 0 |" in table
-    assert f"| 4 paths | 3 | {BEST_SET} | 0.0% | 0.0% | 0.0% | 2 |" in table
+    assert "| all | 10 | advice | 4.5% | 9.0% | 9.0% |  |  |" in table
+    assert f"| all | 10 | {TCP} | 0.0% | 0.0% | 0.0% | 6 | 4 |" in table
+    assert f"| all | 10 | {ALL} | 0.0% | 0.0% | 0.0% | 0 | 0 |" in table
+    assert f"| 4 paths | 3 | {BEST_SET} | 0.0% | 0.0% | 0.0% | 2 | 2 |" in table
     assert table.endswith("CPU time of an answer: median 4.5 s, largest 9.0 s.")
 
 

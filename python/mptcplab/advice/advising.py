@@ -12,6 +12,7 @@ from mptcplab.advice.answer import BELOW, Advice, Recommendation, values_of
 from mptcplab.advice.asked import check
 from mptcplab.advice.candidates import (
     KERNEL_DEFAULT,
+    LINUX_CONTROLS,
     UNCOUPLED,
     Candidate,
     backups,
@@ -20,7 +21,7 @@ from mptcplab.advice.candidates import (
     singles,
     with_window,
 )
-from mptcplab.advice.choose import WORTH_ANOTHER, best_of, known_best
+from mptcplab.advice.choose import AS_GOOD, WORTH_ANOTHER, best_of, known_best
 from mptcplab.advice.commands import commands
 from mptcplab.advice.costs import costs
 from mptcplab.advice.effort import BUDGET_HOPS, SCALING, Effort, plan
@@ -37,15 +38,17 @@ from mptcplab.advice.windows import wanted
 from mptcplab.scenario import Scenario
 
 _PARTS: Final[Mapping[str, tuple[float, float, float]]] = {
-    "both": (0.1, 0.4, 0.65),
-    "linux": (0.15, 0.6, 0.0),
-    "any": (0.1, 0.0, 0.6),
+    "both": (0.08, 0.38, 0.54),
+    "linux": (0.12, 0.5, 0.0),
+    "any": (0.1, 0.0, 0.55),
 }
 """Of the work, until when plain TCP, a stock kernel's settings and all others race; the rest is for the final runs."""
 _SETS_PART: Final = 0.4
 """Of a race, what goes to finding the sets of paths."""
 _SETS: Final = {True: 3, False: 2}
 """How many sets of paths race, on a stock kernel and freely."""
+_GLANCE_S: Final = 1.0
+"""What a first look at a setting has at least of a run: less than that shows how it starts on its first path."""
 _CONTRAST_RUNS: Final = 4
 _NEIGHBOUR_RUNS: Final = 6
 """How often those that differ from the leader by a path must be able to run."""
@@ -101,7 +104,9 @@ def advise(
     if estimate is not None:
         estimate(effort)
     with Simulator(question, jobs) as simulator:
-        return _answer(question, Race(simulator, progress, effort.budget_hops), effort)
+        race = Race(simulator, progress, effort.budget_hops)
+        race.smallest_part = min(1.0, max(1 / 8, _GLANCE_S / (effort.length * question.traffic.duration_s)))
+        return _answer(question, race, effort)
 
 
 def ask(
@@ -194,22 +199,41 @@ def _answer(question: Question, race: Race, effort: Effort) -> Advice:
     finalists: list[Candidate] = []
     if question.purpose != "any":
         finalists += _group(question, race, known, window, ends[1], stock=True, controls=effort.controls)
+        finalists = list(dict.fromkeys([*finalists[:1], *_best_default(race), *finalists[1:]]))
     if question.purpose != "linux":
-        finalists += _group(question, race, known, window, ends[2], stock=False, controls=effort.controls)
+        others = _group(question, race, known, window, ends[2], stock=False, controls=effort.controls)
+        finalists = list(dict.fromkeys([*finalists, *(_twins(others) if finalists else []), *others]))
     beside = _beside(question, race, known, window, finalists, plain)
     plain += [each for each in beside if each.is_tcp and each not in plain]
     race.confirm(_in_order(finalists, [each for each in beside if not each.is_tcp]), plain)
     plain = [each for each in plain if each in race.results]
     single = known_best(race, plain)
     pool = [each for each in race.results if each.stock or question.purpose == "any"]
-    best, others = _climbed(race, question, best_of(race, question, pool, plain), single, plain)
+    best, contrasts = _climbed(race, question, best_of(race, question, pool, plain), single, plain)
     chosen = [best]
     if question.purpose == "both":
         free = best_of(race, question, list(race.results), plain)
         found = race.difference(free, best)
         if not free.stock and found.mean > WORTH_ANOTHER and found.low > 0:
             chosen.append(free)
-    return _told(question, race, effort, chosen, single, plain, others)
+    return _told(question, race, effort, chosen, single, plain, contrasts)
+
+
+def _best_default(race: Race) -> list[Candidate]:
+    """The kernel's default over the paths that suit it best, of those that have run."""
+    ran = [each for each in race.results if each.scheme == (*KERNEL_DEFAULT, True) and len(each.paths) > 1]
+    most = max((len(race.results[each]) for each in ran), default=0)
+    often = [each for each in ran if 2 * len(race.results[each]) >= most]
+    return sorted(often, key=lambda each: (-race.mean(each), each.plainness, each))[:1]
+
+
+def _twins(free: Sequence[Candidate]) -> list[Candidate]:
+    """What a stock kernel has of the best free choice: its control over the same paths."""
+    return [
+        replace(each, scheduler="linux", stock=True)
+        for each in free[:2]
+        if each.congestion in LINUX_CONTROLS and len(each.paths) > 1
+    ]
 
 
 def _in_order(finalists: Sequence[Candidate], beside: Sequence[Candidate]) -> list[Candidate]:
@@ -230,7 +254,8 @@ def _group(
 ) -> list[Candidate]:
     """The best few of a stock kernel's settings, or of all others."""
     start = race.simulator.work_hops
-    sets = explore(race, question, known, window, start + _SETS_PART * (until - start), stock=stock, most=_SETS[stock])
+    explored_hops = start + _SETS_PART * (until - start)
+    sets = explore(race, question, known, window, explored_hops, stock=stock, most=_SETS[stock], controls=controls)
     every = [each for members in sets for each in multipath(members, stock=stock)]
     if stock or question.purpose == "any":
         order = nearest_first(question.paths, known)
@@ -301,18 +326,31 @@ def _climbed(
     for turn in range(_CLIMBS):
         others = _contrasts(question, best, single, plain)
         left = race.budget_hops * _OVER - race.simulator.work_hops
-        cost = max(result.work_hops for each in race.results.values() for result in each.values()) + OVERHEAD_HOPS
-        fits = int(left / (cost * max(1, len([each for each in others if each not in race.results]))))
+        told = len(race.results[single])
+        cost = sum(result.work_hops for result in race.results[best].values()) / len(race.results[best])
+        missing = len([each for each in others if each not in race.results])
+        fits = int(left / ((cost + OVERHEAD_HOPS) * max(1, missing)))
         if turn > 0 and fits < 1:
             break
-        race.extend(others, max(1, min(_CONTRAST_RUNS, fits, len(race.results[single]))))
-        told = min(_CONTRAST_RUNS, len(race.results[single]))
-        able = [each for each in others if len(race.results[each]) >= max(2, told) and each.stock == best.stock]
+        race.extend(others, max(1, min(fits, told)))
+        able = [
+            each
+            for each in others
+            if each.stock == best.stock and _is_told(race, each, best, min(told, _CONTRAST_RUNS))
+        ]
         again = best_of(race, question, [best, *able], plain)
         if again == best:
             break
         best = again
     return best, others
+
+
+def _is_told(race: Race, other: Candidate, best: Candidate, pairs: int) -> bool:
+    """Whether it ran often enough beside the best for a difference to be no luck: the best of many looks too good."""
+    found = race.difference(other, best)
+    if len(race.results[other]) < max(2, pairs):
+        return False
+    return found.pairs == len(race.results[best]) or found.low > 0 or found.margin < AS_GOOD
 
 
 def _told(

@@ -25,9 +25,14 @@ _EQUAL: Final = 0.005
 
 
 def known_best(race: Race, plain: Sequence[Candidate]) -> Candidate:
-    """The best of plain TCP; of those that are as good the best known."""
+    """The best of plain TCP; of those that are as good, or may be as far as is known, the best known."""
     first = race.ranked(plain)[0]
-    as_good = [each for each in plain if race.difference(each, first).mean >= -INDIFFERENT / 2]
+
+    def is_as_good(each: Candidate) -> bool:
+        found = race.difference(each, first)
+        return found.mean >= -INDIFFERENT / 2 or (found.mean >= -AS_GOOD and found.high > 0)
+
+    as_good = [each for each in plain if is_as_good(each)]
     return min(as_good, key=lambda each: (each.plainness, each.paths != first.paths, each))
 
 

@@ -4,7 +4,7 @@ The work is bounded in packet hops, not in seconds, so the answer is the same on
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -80,6 +80,8 @@ class Race:
     results: dict[Candidate, dict[int, RunResult]] = field(default_factory=dict)
     """Whole runs, by pair."""
     dropped: dict[Candidate, str] = field(default_factory=dict)
+    smallest_part: float = 1 / 8
+    """Of a run, what a first look at a setting must see."""
     first_pair: int = 0
     reached: float = 0.0
     """What `progress` was told last."""
@@ -101,6 +103,8 @@ class Race:
 
         The first of `others` are those that are tried where there is no work for all.
         """
+        if not others:  # every set of paths is out by calculation
+            return
         start = self.simulator.work_hops
         pilot = list(others[:: max(1, len(others) // 4)])[:4]
         self.extend(pilot, 1)
@@ -138,13 +142,12 @@ class Race:
         the work is done, or so often that the difference is small whichever side it is.
         """
         plain = self._worth_beside(plain)
-        seen = [each for each in (*finalists, *plain) if each in self.results]
-        longest = max(result.work_hops for each in seen for result in self.results[each].values())
-        finalists, plain = self._few(list(finalists), plain, longest)
+        costs = self._costs([*finalists, *plain])
+        finalists, plain = self._few(list(finalists), plain, costs)
         self.results = {}
         self.first_pair = _FRESH
         runners = list(dict.fromkeys([*finalists, *plain]))
-        each = len(runners) * (longest + OVERHEAD_HOPS)
+        each = sum(costs[one] for one in runners)
         until = _FINAL_PART * self.budget_hops
         fits = max(_LEAST_FINAL, int((until - self.simulator.work_hops) / each))
         pairs = min(fits, _CHEAP_FINAL if _CHEAP_FINAL * each <= self.budget_hops / 8 else _FEWEST_FINAL)
@@ -153,28 +156,35 @@ class Race:
             single = self.ranked(plain)[0]
             found = [self.difference(one, single) for one in finalists]
             if (
-                (
-                    all(one.low >= INDIFFERENT or one.high < INDIFFERENT for one in found)
-                    and self._settled(self.ranked(runners))
-                )
-                or 2 * pairs > _MOST_FINAL
-                or self.simulator.work_hops + pairs * each > until
-            ):
+                all(one.low >= INDIFFERENT or one.high < INDIFFERENT for one in found)
+                and self._settled(self.ranked(runners))
+            ) or pairs >= _MOST_FINAL:
                 return
-            pairs *= 2
+            more = int((until - self.simulator.work_hops) / each)
+            if more < 1:
+                return
+            pairs = min(2 * pairs, pairs + more, _MOST_FINAL)
+
+    def _costs(self, candidates: Sequence[Candidate]) -> dict[Candidate, float]:
+        """Of a run of each, in packet hops: the mean of its own, or where it has not run yet the most of any."""
+        most = max(result.work_hops for each in candidates for result in self.results.get(each, {}).values())
+        return {
+            each: OVERHEAD_HOPS
+            + (math.fsum(result.work_hops for result in runs.values()) / len(runs) if runs else most)
+            for each in candidates
+            for runs in [self.results.get(each, {})]
+        }
 
     def _few(
-        self, finalists: list[Candidate], plain: list[Candidate], longest: int
+        self, finalists: list[Candidate], plain: list[Candidate], costs: Mapping[Candidate, float]
     ) -> tuple[list[Candidate], list[Candidate]]:
         """As many as can run `_ENOUGH_FINAL` times: the first of the finalists, and the best of TCP."""
-        room = int(
-            (_FINAL_PART * self.budget_hops - self.simulator.work_hops) / (longest + OVERHEAD_HOPS) / _ENOUGH_FINAL
-        )
+        room_hops = (_FINAL_PART * self.budget_hops - self.simulator.work_hops) / _ENOUGH_FINAL
         known = [each for each in plain if each in self.results]
         plain = [*self.ranked(known), *(each for each in plain if each not in self.results)]
         out: list[Candidate] = []
         for runners, fewest in zip((plain, finalists), reversed(_FEWEST_RUNNERS), strict=True):
-            while len(set(finalists) | set(plain)) > room and len(runners) > fewest:
+            while sum(costs[each] for each in {*finalists, *plain}) > room_hops and len(runners) > fewest:
                 out.append(runners.pop())
         left = {*finalists, *plain}
         self.dropped.update(
@@ -260,8 +270,8 @@ class Race:
     def _first_round(self, others: list[Candidate], cost: int, hops: float) -> list[Candidate]:
         """All run once, as much of the run as the work allows; the better third or so remains."""
         part = 1.0
-        while part > 1 / 8 and len(others) * (cost * part + OVERHEAD_HOPS) > hops:
-            part /= 2
+        while part > self.smallest_part and len(others) * (cost * part + OVERHEAD_HOPS) > hops:
+            part = max(self.smallest_part, part / 2)
         room = max(4, int(hops / (cost * part + OVERHEAD_HOPS)))
         for candidate in others[room:]:
             self.dropped[candidate] = f"not tried: the work allows {room} settings; a larger --budget tries more"

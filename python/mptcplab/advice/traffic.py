@@ -39,6 +39,8 @@ _PAGES: Final = 3
 _LADDER: Final = ("1 Mbit/s", "2.5 Mbit/s", "5 Mbit/s", "8 Mbit/s", "16 Mbit/s")
 VIDEO_BPS: Final = 16e6
 """The best quality of the video."""
+MIX_RUNS_ON: Final = 1.5
+"""A run of a mix, by how long anything new is asked for."""
 _CALL_BPS: Final = 400_000
 _CALL_EVERY_S: Final = 0.02
 
@@ -101,7 +103,9 @@ def of_kind(kind: str, rates_bps: tuple[float, float]) -> Traffic:
             return Traffic(kind, {"call": call}, 13.0)
     stop_s = max(12.0, math.ceil(2 * page_s))
     parts: dict[str, dict[str, Any]] = {"web": {"application": web}, "bulk": {"application": "bulk"}, "call": call}
-    return Traffic(kind, {name: {**table, "stop": f"{stop_s:g} s"} for name, table in parts.items()}, 1.5 * stop_s)
+    return Traffic(
+        kind, {name: {**table, "stop": f"{stop_s:g} s"} for name, table in parts.items()}, MIX_RUNS_ON * stop_s
+    )
 
 
 def _call(bps: float) -> dict[str, Any]:
