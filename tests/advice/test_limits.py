@@ -81,3 +81,18 @@ def test_the_path_that_holds_more_than_the_send_buffer_is_named() -> None:
 )
 def test_what_limits_a_time(kind: str, seconds: float, waiting_s: float, found: str) -> None:
     assert said(SLOW, kind, Figure(seconds, "s"), waiting_s=waiting_s).startswith(found)
+
+
+def test_random_loss_does_not_keep_the_windows_of_bbr_small() -> None:
+    """The same runs are limited by loss with CUBIC."""
+    question = ask(None, LOSSY, "bulk", "linux")
+    found = {}
+    for control in ("cubic", "bbr"):
+        candidate = Candidate(control, "linux", ("a", "b"), (), True)
+        figure = Figure(20e6, "bit/s")
+        result = RunResult(
+            math.log(figure.merit), (figure,), (1.0, 1.0), (None, None), 0.0, (), 0, 0.01, 0.0, 0.0, 1000
+        )
+        found[control] = limits(Race(None, results={candidate: {0: result}}), question, candidate)  # type: ignore[arg-type]
+    assert found["cubic"][0].startswith("Limited by loss")
+    assert found["bbr"] == []

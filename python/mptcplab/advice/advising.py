@@ -373,7 +373,7 @@ def _told(
         same = [each for each in race.results if each.stock == single.stock and len(each.paths) > 1]
         rivals = race.ranked([each for each in same if each not in others])
         stays = reasons.stay(race, question, single, rivals[0] if rivals else None)
-        made[0] = last = replace(last, reasons=(stays, *last.reasons))
+        made[0] = last = replace(last, reasons=(stays, *reasons.standby(race, question, single), *last.reasons))
     shown = {*chosen, single}
     for each in race.results:
         if each not in shown:

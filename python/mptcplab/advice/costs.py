@@ -46,7 +46,7 @@ class Cost:
         }
 
 
-HEADERS: Final = ("setting", "over paid paths", "gives", "against the best free", "each paid MB buys")
+HEADERS: Final = ("setting", "over paid paths", "gives", "against the best that costs nothing", "bought")
 
 
 def costs(race: Race, question: Question, paid: Sequence[str], chosen: Sequence[Candidate]) -> tuple[Cost, ...]:
@@ -63,6 +63,14 @@ def costs(race: Race, question: Question, paid: Sequence[str], chosen: Sequence[
     for each in ranked:
         if all(shares[each] < shares[other] - _LESS for other in front):
             front.append(each)
+    # Of two that cost the same and give the same, the one that was chosen.
+    front = [
+        each
+        for each in front
+        if not any(
+            abs(shares[each] - shares[one]) < _LESS and abs(race.difference(each, one).mean) < _LESS for one in chosen
+        )
+    ]
     front = [nothing[0], *[each for each in front[: _MOST - 1] if each != nothing[0]]]
     rows = sorted(dict.fromkeys([*front, *chosen]), key=lambda each: (shares[each] >= _NOTHING, shares[each]))
     return tuple(_cost(race, question, each, nothing[0], shares[each]) for each in rows)
@@ -88,10 +96,10 @@ def _cost(race: Race, question: Question, candidate: Candidate, nothing: Candida
         bought = "—"
     elif unit == "bit/s" and question.traffic.kind != "video":
         more = (mean - before) / 8e6 * duration_s / paid_mb
-        bought = f"{more:.2f} MB more" if more > 0 else "nothing"
+        bought = f"{more:.2f} MB more for each paid MB" if more > 0 else "nothing"
     else:
         better = formats.percent(math.exp(gain) - 1)
-        bought = f"{better} better for {formats.size(paid_mb * 1e6)}" if gain > 0 else "nothing"
+        bought = f"{better} better for {formats.size(paid_mb * 1e6)} paid" if gain > 0 else "nothing"
     value = formats.quantity(mean, mine[0].figures[0].unit) if one else formats.better(gain, None)
     return Cost(candidate.label, share, value, gain, unit, bought)
 

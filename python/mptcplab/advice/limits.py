@@ -18,6 +18,8 @@ _LOSSY: Final = 0.002
 _WAITS: Final = 0.15
 _ROUND_TRIPS: Final = 0.4
 _CARRIES: Final = 0.7
+_HEEDLESS: Final = ("bbr",)
+"""Controls whose windows random loss does not make small."""
 _SEND_BYTES: Final = 4 * 2**20
 
 
@@ -66,7 +68,7 @@ def _of_rate(race: Race, question: Question, candidate: Candidate, members: list
     runs = list(race.results[candidate].values())
     again = math.fsum(run.retransmitted for run in runs) / len(runs)
     lossy = [spec.name for spec in question.specs if spec.name in candidate.paths and spec.loss]
-    if lossy and again > _LOSSY:
+    if lossy and again > _LOSSY and candidate.congestion not in _HEEDLESS:
         return [
             f"Limited by loss: {formats.percent(again)} of the segments are retransmitted, and random loss on "
             f"{formats.listed(lossy)} keeps windows small."

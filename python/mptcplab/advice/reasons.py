@@ -17,6 +17,8 @@ _SURE = 0.03
 _MUCH = 0.1
 """What others on the links lose, or win, from here on is among the first things said."""
 _SEEN_S = 0.002
+_MAY_COST = math.log(1.10)
+"""What a preference may cost."""
 
 
 def sentences(
@@ -79,6 +81,23 @@ def stay(race: Race, question: Question, single: Candidate, rival: Candidate | N
         f"No setting of Multipath TCP is better than TCP on {single.paths[0]} by 1 % or more with 95 % confidence. "
         f"The best of them, {rival.label}, {verb} {mean} ({found.pairs} runs{span})."
     )
+
+
+def standby(race: Race, question: Question, single: Candidate) -> list[str]:
+    """What it would cost to survive the loss of the path that TCP uses."""
+    path = single.paths[0]
+    rivals = [
+        each for each in race.results if each.survives and each.paths == single.paths and each.stock == single.stock
+    ]
+    if not rivals:
+        return []
+    best = race.ranked(rivals)[0]
+    found = race.difference(best, single)
+    unit = _unit(race, question, single)
+    how = formats.better(found.mean, unit)
+    verb = {"s": "takes", "bit/s": "gives", None: "is"}[unit] if how != formats.SAME else "gives"
+    asked = " (--prefer survive)" if found.mean > -_MAY_COST and question.prefer != "survive" else ""
+    return [f"If {path} fails, connections end. {best.label}, which survives that, {verb} {how}{asked}."]
 
 
 def mean(race: Race, candidate: Candidate, what: str) -> float:
@@ -235,8 +254,8 @@ def _queueing(race: Race, question: Question, best: Candidate, others: Sequence[
         theirs, other = rivals[place]
         if abs(theirs - mine) > 2 * _SEEN_S and not 0.6 < ratios[place] < 1.6:
             said.append(
-                f"Packets wait {formats.time(mine)} in queues on {name} on average ({formats.time(theirs)} with "
-                f"{other.label})."
+                f"Packets wait {formats.time(mine)} in queues on {name} on average, {formats.time(theirs)} with "
+                f"{_change(best, other) or other.label}."
             )
     return said
 
@@ -257,8 +276,9 @@ def _waiting(race: Race, question: Question, best: Candidate, others: Sequence[C
         if abs(theirs - mine) > _SEEN_S and not 0.7 < theirs / max(mine, 1e-4) < 1.5:
             longer = other if theirs > mine else best
             return [
-                f"Bytes that have arrived wait {formats.time(mine)} on average for earlier ones "
-                f"({formats.time(theirs)} with {other.label}).{_mostly(race, question, longer)}"
+                f"Bytes that have arrived wait {formats.time(mine)} on average for earlier ones, "
+                f"{formats.time(theirs)} with {_change(best, other) or other.label}."
+                f"{_mostly(race, question, longer)}"
             ]
     if mine > 5 * _SEEN_S:
         return [

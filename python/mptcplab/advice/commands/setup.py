@@ -12,6 +12,8 @@ MODULES: Final = ("bbr", "dctcp")
 """Controls that most distributions build as modules, tcp_NAME."""
 _MOST_SUBFLOWS: Final = 8
 """The kernel's own bound (MPTCP_SUBFLOWS_MAX)."""
+LASTING_BEFORE: Final = "/etc/before-mptcp.sysctls"
+"""Where the sysctls are kept that files replace."""
 FIRST_METRIC: Final = 100
 """Of the first path's default route where a program gives every route a metric; the others follow."""
 
@@ -131,7 +133,10 @@ def sysctl_lines(setup: Setup) -> list[str]:
 def lasting_lines(setup: Setup, start: Sequence[str]) -> list[str]:
     """Files that set the sysctls at every start, and a unit that runs `start` after them."""
     keys = r"\n".join(f"{key} = {value}" for key, value in setup.sysctls.items())
-    lines = [f"printf '{keys}\\n' > /etc/sysctl.d/90-mptcp.conf"]
+    lines = [
+        f"sysctl {' '.join(setup.sysctls)} > {LASTING_BEFORE}",
+        f"printf '{keys}\\n' > /etc/sysctl.d/90-mptcp.conf",
+    ]
     if setup.module:
         lines += [f"echo {setup.module} > /etc/modules-load.d/mptcp.conf", f"modprobe {setup.module}"]
     commands = [f"mptcplab bpf load {setup.program}"] if setup.program else []
@@ -157,7 +162,7 @@ def lasting_undo() -> list[str]:
     return [
         "systemctl disable --now mptcp-setup.service 2>/dev/null",
         "rm -f /etc/systemd/system/mptcp-setup.service /etc/sysctl.d/90-mptcp.conf /etc/modules-load.d/mptcp.conf",
-        "sysctl -w net.ipv4.tcp_congestion_control=cubic",
+        f"sysctl -p {LASTING_BEFORE}",
         "ip mptcp endpoint flush",
     ]
 

@@ -4,7 +4,7 @@ OpenMPTCProuter's service `mptcp` reads `multipath` of each interface and makes 
 service: there a script of hotplug.d does.
 """
 
-from mptcplab.advice.commands.setup import Setup, word
+from mptcplab.advice.commands.setup import LASTING_BEFORE, Setup, word
 
 
 def lines(setup: Setup) -> list[str]:
@@ -23,6 +23,7 @@ def lines(setup: Setup) -> list[str]:
         "uci commit network",
         "/etc/init.d/network reload",
         "/etc/init.d/mptcp restart   # OpenMPTCProuter; on OpenWrt these instead, with the package ip-full:",
+        f"sysctl {' '.join(setup.sysctls)} > {LASTING_BEFORE}",
         *(f"echo {key}={value!r} >> /etc/sysctl.d/90-mptcp.conf" for key, value in setup.sysctls.items()),
         *_hotplug(setup),
         "/etc/init.d/sysctl restart && ifup -a",
@@ -32,6 +33,7 @@ def lines(setup: Setup) -> list[str]:
         *(f"uci -q delete network.UCI_OF_{word(path)}.metric" for path in paths),
         "uci commit network",
         "rm -f /etc/hotplug.d/iface/90-mptcp /etc/sysctl.d/90-mptcp.conf",
+        f"[ ! -e {LASTING_BEFORE} ] || sysctl -p {LASTING_BEFORE}",
         "ip mptcp endpoint flush",
         "/etc/init.d/network reload",
     ]
