@@ -105,3 +105,11 @@ def test_a_backup_beside_two_members_carries_nothing() -> None:
     with Simulator(asked, 1) as simulator:
         result = next(simulator.run([Run(mixed, 0)]))
     assert result.carried_bytes[2] == 0
+
+
+def test_a_far_path_beside_a_fast_one_does_not_make_every_run_long() -> None:
+    """Twenty round trips of 600 ms are 12 s of 1 Gbit/s, 1.5 million packets; a run may cost 750,000 hops."""
+    asked = question(["a: 1 Gbit/s, 20 ms, 0.1 %", "b: 2 Mbit/s, 600 ms"])
+    found = plan(asked, reaches(asked), BUDGET_HOPS)
+    assert found.run_hops == pytest.approx(1.5 * BUDGET_HOPS / 50)
+    assert found.length < 20 * 0.6 / 15

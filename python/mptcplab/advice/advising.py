@@ -328,8 +328,11 @@ def _climbed(
         left = race.budget_hops * _OVER - race.simulator.work_hops
         told = len(race.results[single])
         cost = sum(result.work_hops for result in race.results[best].values()) / len(race.results[best])
-        missing = len([each for each in others if each not in race.results])
-        fits = int(left / ((cost + OVERHEAD_HOPS) * max(1, missing)))
+        missing = [each for each in others if each not in race.results]
+        room = int(left / (cost + OVERHEAD_HOPS))
+        dear = set(missing[max(1, room) :])
+        others = [each for each in others if each not in dear]
+        fits = int(room / max(1, len(missing) - len(dear)))
         if turn > 0 and fits < 1:
             break
         race.extend(others, max(1, min(fits, told)))

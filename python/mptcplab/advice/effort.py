@@ -33,6 +33,8 @@ _HALF: Final = 0.5
 """Of a run: what is simulated at least before it is scaled."""
 _ROUND_TRIPS: Final = 20
 """Of the longest path: what a run has at least."""
+_DEAREST: Final = 1.5
+"""Of a run that fits: what one may cost for the sake of its round trips."""
 _BUSY: Final = ("bulk", "mix")
 _PACKET_BITS: Final = 8 * 1500
 
@@ -84,7 +86,8 @@ def plan(question: Question, known: Mapping[str, Reach] | None, budget_hops: int
         in_flight = min(path.rate_bps * path.rtt_s / _PACKET_BITS for path in known.values())
         scale = max(1, min(math.ceil(hops / target), int(in_flight / _IN_FLIGHT)))
     shortest = min(1.0, _ROUND_TRIPS * max(path.rtt_s for path in known.values()) / duration_s)
-    length = max(shortest, min(1.0, target * scale / hops))
+    fits = target * scale / hops
+    length = min(1.0, max(fits, min(shortest, _DEAREST * fits)))
     return Effort(hops / scale * length, scale, length, budget_hops)
 
 
