@@ -21,6 +21,8 @@ Call = Callable[..., Any]
         (("rn",), "error: there is no command 'rn'; did you mean \"run\"?"),
         (("run", "wifi-lte", "--sed", "3"), 'error: there is no option --sed; did you mean "--seed"?'),
         (("run", "wifi-lte", "--seed", "-1"), "error: --seed: found -1; expected a whole number, at least 0"),
+        (("lab", "--port", "99999"), "error: --port: found 99999; expected a whole number from 0 to 65535"),
+        (("probe", "--server", "--minutes", "0"), "error: --minutes: found 0.0; expected a number from 0.05 to 1440"),
         (("run", "wifi-lte", "--repeat", "x"), "error: --repeat: found 'x'; expected a whole number, at least 1"),
         (("run", "wifi-lte", "--seed"), "error: --seed: found no value; expected one after it"),
         (("run",), "error: FILE is missing"),

@@ -116,3 +116,10 @@ def test_all_problems_of_overrides_and_file_at_once() -> None:
         ("x.toml", "link.wifi.rate", 3),
         ("--set", "link.wifi.delay", None),
     ]
+
+
+def test_a_table_that_only_an_override_has_is_the_overrides() -> None:
+    [said] = refused("nolink.x=5")
+    assert said.startswith('--set: nolink: found an unknown key "nolink"')
+    [said] = refused("connection.download.tcp.nothing.more=5")
+    assert said.startswith("--set: connection.download.tcp.nothing")

@@ -40,16 +40,25 @@ def _name(error: click.BadParameter) -> str:
     return " or ".join([hint] if isinstance(hint, str) else hint or ["an argument"]).replace("'", "")
 
 
+def _range(kind: object) -> str:
+    """`, at least 1`, or ` from 1 to 65535`; nothing where there is no bound."""
+    least, most = getattr(kind, "min", None), getattr(kind, "max", None)
+    if least is not None and most is not None:
+        return f" from {least:g} to {most:.15g}"
+    if least is not None:
+        return f", at least {least:g}"
+    return "" if most is None else f", at most {most:.15g}"
+
+
 def _bad(error: click.BadParameter) -> str:
     found = _VALUE.match(error.message)
     kind = None if error.param is None else error.param.type
     value = None if found is None else found["value"]
     expected = error.message.rstrip(".")
     if isinstance(kind, click.IntRange | click.types.IntParamType):
-        least = getattr(kind, "min", None)
-        expected = "a whole number" + ("" if least is None else f", at least {least}")
+        expected = "a whole number" + _range(kind)
     elif isinstance(kind, click.types.FloatParamType):
-        expected = "a number"
+        expected = "a number" + _range(kind)
     elif isinstance(kind, click.Choice):
         expected = f"one of {', '.join(map(str, kind.choices))}"
     if value is None:

@@ -130,4 +130,6 @@ class Places:
             return Problem(self._override_name, dotted(key), found, expected)
         if self._lines is None:
             self._lines = key_lines(self._text)
+        if key not in self._lines and any(changed[: len(key)] == key for changed in self._overridden):
+            return Problem(self._override_name, dotted(key), found, expected)  # a table that only an override has
         return Problem(self._source, dotted(key), found, expected, line_of(key, self._lines))
