@@ -27,7 +27,7 @@ class Addresses:
         """`clients` are the hosts of the connections, in their order."""
         self.lateness_ns: list[int] = []
         """How late each event was."""
-        self._due: list[_Due] = []
+        due: list[tuple[int, int, _Due]] = []
         self._backup: dict[tuple[str, int], bool] = {}
         self._stop = threading.Event()
         self._error: OSError | None = None
@@ -37,12 +37,13 @@ class Addresses:
                 continue
             for endpoint in pair.endpoints(description["links"], description["paths"]):
                 self._backup[host.name, endpoint.number] = endpoint.backup
-                self._due += [
-                    _Due(event["at_ns"], host, endpoint, event["set"])
-                    for event in description["events"]
+                due += [
+                    (event["at_ns"], place, _Due(event["at_ns"], host, endpoint, event["set"]))
+                    for place, event in enumerate(description["events"])
                     if event["link"] == endpoint.link and not event["set"].keys().isdisjoint(("address", "backup"))
                 ]
-        self._due.sort(key=lambda due: due.at_ns)
+        # Those of one moment in the order of the scenario, as on the engine sim.
+        self._due = [each for _, _, each in sorted(due, key=lambda each: each[:2])]
         self._thread = threading.Thread(target=self._play, name="addresses", daemon=True)
 
     def begin(self, zero_ns: int) -> None:
