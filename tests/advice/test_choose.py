@@ -82,3 +82,12 @@ def test_the_work_of_the_final_runs_goes_to_the_first() -> None:
     assert set(race.results) == {*finalists[:6], *plain}
     assert all(len(runs) == 4 for runs in race.results.values())
     assert all(each in race.dropped for each in finalists[6:])
+
+
+def test_survival_may_cost_a_tenth_where_it_is_asked_for() -> None:
+    """A backup 5 % below TCP; without the preference what costs more than 2 % is not taken, with it up to 10 %."""
+    standby = Candidate("cubic", "linux", ("a",), ("b",), True)
+    assert chosen({CUBIC: 0, standby: -1.5}) == standby
+    assert chosen({CUBIC: 0, standby: -5}) == CUBIC
+    assert chosen({CUBIC: 0, standby: -5}, prefer="survive") == standby
+    assert chosen({CUBIC: 0, standby: -12}, prefer="survive") == CUBIC

@@ -37,12 +37,18 @@ def known_best(race: Race, plain: Sequence[Candidate]) -> Candidate:
 
 
 def is_safe(
-    race: Race, candidate: Candidate, first: Candidate, *, cheaper: bool = False, usual: float | None = None
+    race: Race,
+    candidate: Candidate,
+    first: Candidate,
+    *,
+    cheaper: bool = False,
+    may_cost: float = AS_GOOD,
+    usual: float | None = None,
 ) -> bool:
     """Whether it is better than `first`, the best of TCP, for certain, by so much that it matters.
 
-    One path with others as backup need not be better, nor need what is `cheaper`: they must not be worse. `usual`: the
-    variance of such differences.
+    One path with others as backup need not be better, nor need what is `cheaper`: they must not be worse, by
+    `may_cost` in the mean. `usual`: the variance of such differences.
     """
     if candidate == first:
         return True
@@ -50,7 +56,7 @@ def is_safe(
     if found.pairs < 2:
         return False
     if cheaper or candidate.is_tcp or len(candidate.paths) == 1:
-        return found.mean >= -AS_GOOD and found.low >= _NO_WORSE
+        return found.mean >= -may_cost and found.low >= min(_NO_WORSE, -may_cost)
     return found.low >= 0 and found.mean >= INDIFFERENT
 
 
@@ -60,7 +66,11 @@ def best_of(race: Race, question: Question, pool: Sequence[Candidate], plain: Se
     dear = _cost(race, question, first)
     usual = race.usual(list(pool), first)
     cheaper = {each: _cost(race, question, each) < dear - _CHEAPER for each in pool}
-    safe = [each for each in pool if is_safe(race, each, first, cheaper=cheaper[each], usual=usual)]
+    wanted = question.prefer == "survive"
+    may_cost = {each: _FOR_PREFERENCE if wanted and each.survives else AS_GOOD for each in pool}
+    safe = [
+        each for each in pool if is_safe(race, each, first, cheaper=cheaper[each], may_cost=may_cost[each], usual=usual)
+    ]
     ranked = race.ranked(list(dict.fromkeys([*safe, single])))
     margin = AS_GOOD if question.prefer == "best" else _FOR_PREFERENCE
     as_good = [each for each in ranked if race.difference(each, ranked[0]).mean >= -margin - _TELLS]

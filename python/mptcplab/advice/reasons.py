@@ -96,8 +96,10 @@ def standby(race: Race, question: Question, single: Candidate) -> list[str]:
     unit = _unit(race, question, single)
     how = formats.better(found.mean, unit)
     verb = {"s": "takes", "bit/s": "gives", None: "is"}[unit] if how != formats.SAME else "gives"
-    asked = " (--prefer survive)" if found.mean > -_MAY_COST and question.prefer != "survive" else ""
-    return [f"If {path} fails, connections end. {best.label}, which survives that, {verb} {how}{asked}."]
+    worst = _bound(found.low, unit)
+    span = f" on average, {worst} at worst with 95 % confidence" if worst != how and found.low < 0 else ""
+    asked = " (--prefer survive)" if found.low > -_MAY_COST and question.prefer != "survive" else ""
+    return [f"If {path} fails, connections end. {best.label}, which survives that, {verb} {how}{span}{asked}."]
 
 
 def mean(race: Race, candidate: Candidate, what: str) -> float:
