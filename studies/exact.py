@@ -3,8 +3,9 @@
 The networks are points of a WSP design: rates of 1 to 50 Mbit/s, RTTs of 10 to 200 ms, queues of 0.5 to 4 BDP and
 random losses of 0 to 1 %. Each is run as drawn, with the same losses from the same seed on both sides, and once more
 without any: no random loss, and a queue that the whole file fits in. Each transfer has a guest of its own. Its packets
-are compared with the simulator's as hosts send them: sizes, sequence numbers, acknowledgments, windows, options, flags,
-and times to a millisecond. A transfer that is the same to the end counts with all its packets. How a connection is
+are compared with the simulator's as hosts send them: sizes, sequence numbers, acknowledgments, windows, options, flags
+but PSH, and times to a millisecond. A transfer that is the same to the end counts with all its packets. The simulator
+sets PSH only at the end of what was written, the kernel also at the end of what leaves at once. How a connection is
 closed is left out: the guest's programs close when the file is there, the simulator's sender after it has written.
 
 `python -m studies exact-held-out` does the same with other networks, by a seed that was fixed before anything was
@@ -151,7 +152,7 @@ def run(case: Case, engine: str) -> Run:
 
 
 def unclosed(packets: Sequence[Sent]) -> list[Sent]:
-    """Without what closes connections: up to the last data of each subflow, and the acknowledgment of all of it."""
+    """Without PSH and what closes a connection: up to the last data of a subflow, and its acknowledgment."""
     ends: dict[int, int] = {}
     for each in packets:
         if each.length:
@@ -161,7 +162,7 @@ def unclosed(packets: Sequence[Sent]) -> list[Sent]:
         end, is_client = ends.get(each.flow, 0), each.host.startswith("client")
         if each.flow in over or (not is_client and not each.length and 0 < end <= each.sequence):
             continue
-        flags = "+".join(flag for flag in each.flags.split("+") if flag != "FIN")
+        flags = "+".join(flag for flag in each.flags.split("+") if flag not in ("FIN", "PSH"))
         if is_client and 0 < end <= each.acknowledgment:
             over.add(each.flow)
             found.append(replace(each, flags="ACK", acknowledgment=end, window=0))
