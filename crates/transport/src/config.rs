@@ -38,6 +38,16 @@ words! {
 }
 
 words! {
+    /// What a window grows by.
+    pub enum Growth {
+        /// The bytes that an acknowledgment is for (RFC 3465).
+        Bytes = "bytes",
+        /// One segment for each acknowledgment, whatever it is for.
+        Acks = "acks",
+    }
+}
+
+words! {
     /// What happens to a window that the application does not fill.
     pub enum WindowValidation {
         /// It stays while it was filled lately; a loss reduces it to half of what was in use (RFC 7661).
@@ -59,6 +69,12 @@ declared! {
         /// segments at which the first slow start ends at the latest; `"none"`: at the first loss (RFC 5681 §3.1), or when
         /// CUBIC's HyStart++ ends it
         initial_ssthresh: Option<u32> = whole("initial_ssthresh", 1, [1, 1_000_000]).or_none(),
+        /// segments beyond which no congestion window grows, as ns-2's `window_`; `"none"`: no such limit
+        max_window: Option<u32> = whole("max_window", 1, [1, 1_000_000]).or_none(),
+        /// what an acknowledgment counts for where windows grow: `"bytes"`, those that it is for (RFC 3465), or `"acks"`, one
+        /// segment whatever it is for, as in Linux before 3.13, so that receivers that acknowledge every second segment halve
+        /// the growth
+        growth: Growth = word("growth", "bytes", Growth::WORDS),
         /// what happens to a window that the application does not fill: `"rfc7661"`, or `"linux"`, where a loss takes half of the
         /// whole window, in whole segments, and a pause halves it for each retransmission timeout. The scheduler `linux`
         /// implies the latter
@@ -75,6 +91,8 @@ declared! {
         abe: bool = flag("abe", false),
         /// minimum retransmission timeout (RFC 6298 §2.4 says 1 s)
         rto_min_ns: u64 = time("rto_min", 200 * MILLISECOND, [MICROSECOND, HOUR]),
+        /// retransmission timeout before the first measurement (RFC 6298 §2.1; 3 s in RFC 2988, and in Linux before 3.1)
+        rto_initial_ns: u64 = time("rto_initial", SECOND, [MICROSECOND, HOUR]),
         /// maximum retransmission timeout (RFC 6298 §2.5)
         rto_max_ns: u64 = time("rto_max", 120 * SECOND, [MICROSECOND, 24 * HOUR]),
         /// whether the timeout doubles with each consecutive expiry (RFC 6298 §5.5)

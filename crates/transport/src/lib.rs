@@ -44,7 +44,9 @@ mod algorithm_tests;
 
 pub use ::algorithm;
 pub use ::algorithm::plugin;
-pub use config::{Config, IpFields, KernelPaths, LossDetection, Protocol, ReceiveBuffer, TcpOptions, WindowValidation};
+pub use config::{
+    Config, Growth, IpFields, KernelPaths, LossDetection, Protocol, ReceiveBuffer, TcpOptions, WindowValidation,
+};
 pub use host::Host;
 pub use mptcp::{AbortReason, Connection, Event, Form, Outgoing, ResetReason, SUBFLOW_LIMIT};
 pub use names::{ConnectionId, Handle, SubflowId, Tuple};

@@ -6,7 +6,7 @@ from typing import Final
 import altair as alt
 import numpy as np
 import polars as pl
-from mptcplab.reproduce import Claim, Context, Equality, Order, Outcome, Share, at_least, below, every
+from mptcplab.reproduce import Claim, Context, Equality, Order, Outcome, Share, at_least, below, every, mean_of
 from mptcplab.reproduce.context import Wanted
 from mptcplab.reproduce.judge import unevenness
 from mptcplab.sweeps.frames import Runs
@@ -24,7 +24,10 @@ def _static(context: Context) -> list[Wanted]:
     counts = (8,) if context.quick else (1, 2, 3, 4, 5, 6, 7, 8)
     points = [("tcp", 1), *((control, count) for count in reversed(counts) for control in ("lia", "olia"))]
     seeds = (1,) if context.quick else (1, 2, 3)
-    scenarios = {point: networks.fat_tree(*point, quick=context.quick) for point in points}
+    scenarios = {
+        point: networks.fat_tree(*point, profile=context.machine["simulator-tcp"], quick=context.quick)
+        for point in points
+    }
     return [
         ({"control": control, "subflows": count}, scenarios[control, count], seed)
         for seed in seeds
@@ -33,15 +36,14 @@ def _static(context: Context) -> list[Wanted]:
 
 
 def _dynamic(context: Context) -> list[Wanted]:
-    seeds = (1,) if context.quick else (1, 2, 3)
-    tcps = ("htsim",) if context.quick else tuple(networks.TCPS)
+    seeds = {"htsim": 1} if context.quick else {"htsim": 10, "Linux": 3}
     scenarios = {
-        (tcp, control): networks.short_flows(control, tcp, quick=context.quick) for tcp in tcps for control in CONTROLS
+        (tcp, control): networks.short_flows(control, tcp, quick=context.quick) for tcp in seeds for control in CONTROLS
     }
     return [
         ({"tcp": tcp, "control": control}, scenario, seed)
-        for seed in seeds
         for (tcp, control), scenario in scenarios.items()
+        for seed in range(1, seeds[tcp] + 1)
     ]
 
 
@@ -121,22 +123,23 @@ def figure_13(context: Context) -> Outcome:
     most = max(count for _, count in points)
     tcp = _aggregate(runs, "tcp", 1, packets=True)
     lia, olia = (_aggregate(runs, control, most, packets=True) for control in ("lia", "olia"))
-    ranks, jain, lost = [], {}, {}
+    ranks, jain, spread, lost = [], {}, {}, {}
     for control in CONTROLS:
-        own = (
-            (pl.col("control") == control)
-            & (pl.col("subflows") == (1 if control == "tcp" else most))
-            & (pl.col("seed") == 1)
-        )
-        shares = _share(runs.connections.filter(own))
-        jain[control] = _jain(shares)
+        own = (pl.col("control") == control) & (pl.col("subflows") == (1 if control == "tcp" else most))
+        first = pl.col("seed") == 1
         ranks += [
             {"control": control, "rank": rank, "value": 100 * value}
-            for rank, value in enumerate(sorted(shares), start=1)
+            for rank, value in enumerate(sorted(_share(runs.connections.filter(own & first))), start=1)
         ]
-        losses = runs.subflows.filter(own)["loss_rate"].drop_nulls().to_numpy()
-        lost[control] = (float(losses.mean()), float(np.quantile(losses, 0.95)))
-    spread = {name: unevenness(index, HOSTS) for name, index in jain.items()}
+        seeds = runs.connections.filter(own).partition_by("seed", maintain_order=True)
+        indices = [_jain(_share(seed)) for seed in seeds]
+        jain[control] = mean_of(indices)
+        spread[control] = mean_of(unevenness(index, HOSTS) for index in indices)
+        subflows = runs.subflows.filter(own)
+        lost[control] = (
+            mean_of(by_seed(subflows, pl.col("loss_rate").mean())),
+            mean_of(by_seed(subflows, pl.col("loss_rate").quantile(0.95, "linear"))),
+        )
 
     def loss_text(control: str) -> str:
         mean, most = lost[control]
@@ -261,9 +264,13 @@ def _core(runs: Runs, tcp: str, control: str) -> Estimate:
 def figure_14(context: Context) -> Outcome:
     """Short flows among long ones: distributions."""
     runs = context.run_many(_dynamic(context))
-    times = {control: np.concatenate(list(_flow_times(runs, "htsim", control).values())) for control in CONTROLS}
+    seeds = {control: list(_flow_times(runs, "htsim", control).values()) for control in CONTROLS}
+    times = {control: np.concatenate(found) for control, found in seeds.items()}
     parts = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
-    quantiles = {control: np.quantile(found, parts) for control, found in times.items()}
+    quantiles = {
+        control: [mean_of(float(np.quantile(each, part)) for each in found) for part in parts]
+        for control, found in seeds.items()
+    }
     table = pl.DataFrame(
         [
             {"long connections": NAMES[control], "flows": len(times[control])}

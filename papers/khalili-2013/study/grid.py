@@ -11,12 +11,12 @@ import altair as alt
 import numpy as np
 import polars as pl
 from mptcplab.models import khalili_2013 as theory
-from mptcplab.reproduce import Context
+from mptcplab.reproduce import Context, Found, mean_of
 from mptcplab.reproduce.context import Wanted
 
 from . import charts, networks
 from .charts import OPTIMUM, Spot
-from .numbers import RTT_S, SEGMENTS_PER_MBIT, Estimate, link_loss, rate, window
+from .numbers import RTT_S, SEGMENTS_PER_MBIT, Estimate, by_seed, link_loss, rate, window
 
 COUNTED: Final = (
     "Rates are packets of 1,500 bytes over capacity, as the closed forms count them; points are means over the seeds "
@@ -41,7 +41,7 @@ class Point:
     losses: tuple[Estimate, Estimate]
     second: Estimate
     """Mean window on the second path, segments."""
-    second_rate: float
+    second_rate: Found
     """x2 in packets a round trip of 150 ms."""
 
     @property
@@ -85,8 +85,13 @@ class Grid:
     def measure(self, context: Context, controls: Sequence[str], *, engine: str = "sim") -> list[Point]:
         """Every point of the grid."""
         users, rates = self.places(context.quick)
+
+        def scenario(*point: Any) -> dict[str, Any]:  # noqa: ANN401 - control, N1 and C1
+            written = self.scenario(*point, quick=context.quick)
+            return networks.as_ran(written, context) if engine == "sim" else written
+
         wanted: list[Wanted] = [
-            ({"control": control, "n1": n1, "c1": c1}, self.scenario(control, n1, c1, quick=context.quick), seed)
+            ({"control": control, "n1": n1, "c1": c1}, scenario(control, n1, c1), seed)
             for control in controls
             for c1 in rates
             for n1 in users
@@ -108,19 +113,17 @@ class Grid:
         multi, single = self.connections
         first, c1 = rate(connections, multi), place[2]
         on_second = subflows.filter((pl.col("connection") == multi) & (pl.col("path") == self.second_path))
-        bits = on_second["goodput_bps"].mean()
-        assert isinstance(bits, float)
         return Point(
             *place,
             (Estimate(first.mean / c1, first.half / c1, first.runs), rate(connections, single)),
             (link_loss(links, self.links[0]), link_loss(links, self.links[1])),
             window(subflows, multi, self.second_path),
-            bits / 8 / _PAYLOAD_BYTES * RTT_S,
+            mean_of(by_seed(on_second, pl.col("goodput_bps").mean())) / 8 / _PAYLOAD_BYTES * RTT_S,
         )
 
     def alone(self, context: Context) -> tuple[Estimate, Estimate]:
         """The users with one path without the others: normalised throughput, and loss at the shared link."""
-        scenario = self.scenario("lia", 0, 1.0, quick=context.quick)
+        scenario = networks.as_ran(self.scenario("lia", 0, 1.0, quick=context.quick), context)
         runs = context.run_many([({}, scenario, seed) for seed in seeds(context.quick)])
         return rate(runs.connections, self.connections[1]), link_loss(runs.links, self.links[1])
 

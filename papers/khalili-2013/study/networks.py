@@ -7,6 +7,7 @@ import tomllib
 from typing import Any, Final
 
 from mptcplab import shipped
+from mptcplab.reproduce import Context
 
 N2: Final = 10
 """Single-path users, C2 = 1 Mbit/s each."""
@@ -26,6 +27,20 @@ def _read(name: str) -> dict[str, Any]:
     if file is None:
         raise FileNotFoundError(f"this installation lacks the scenario khalili-2013-{name}")
     return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def as_ran(scenario: dict[str, Any], context: Context) -> dict[str, Any]:
+    """A testbed's scenario with its kernel's TCP and forms of the controls, OLIA with the authors' least threshold;
+    by the text alone, with the equations.
+    """
+    profile = context.machine["form"]
+    if profile == "equations":
+        return scenario
+    connections = {name: {"profile": profile, **each} for name, each in scenario["connection"].items()}
+    for each in connections.values():
+        if each.get("congestion") == "olia":
+            each["congestion"] = {"name": "olia", "min_ssthresh": 1}
+    return {**scenario, "connection": connections}
 
 
 def scenario_a(control: str, n1: int, c1: float, *, quick: bool, longer: bool = False) -> dict[str, Any]:
@@ -93,9 +108,10 @@ def two_paths(control: str | dict[str, str], second: int, *, seconds: int) -> di
     }
 
 
-def fat_tree(control: str, subflows: int, *, quick: bool) -> dict[str, Any]:
+def fat_tree(control: str, subflows: int, *, profile: str, quick: bool) -> dict[str, Any]:
     """128 hosts, each sending to another without end: `control` over so many subflows, or `tcp`."""
-    sender = {"protocol": "tcp"} if control == "tcp" else {"congestion": control, "subflows": subflows}
+    sender: dict[str, Any] = {"protocol": "tcp"} if control == "tcp" else {"congestion": control, "subflows": subflows}
+    sender["profile"] = profile
     return {
         "duration": "3 s" if quick else "6 s",
         "topology": {"kind": "fat-tree", "k": 8, "rate": "100 Mbit/s", "delay": "20 us", "queue": "100 packets"},
@@ -104,11 +120,8 @@ def fat_tree(control: str, subflows: int, *, quick: bool) -> dict[str, Any]:
     }
 
 
-TCPS: Final[dict[str, dict[str, Any]]] = {
-    "htsim": {"initial_window": 1, "loss_detection": "newreno", "segments_per_ack": 1},
-    "Linux": {},
-}
-"""TCP as the paper's simulator has it (begins with one segment, no SACK, an ACK for each segment), and as Linux has."""
+TCPS: Final[dict[str, dict[str, Any]]] = {"htsim": {"profile": "htsim"}, "Linux": {}}
+"""TCP as the paper's simulator has it, and as Linux has."""
 
 
 def short_flows(control: str, tcp: str, *, quick: bool) -> dict[str, Any]:
@@ -120,8 +133,8 @@ def short_flows(control: str, tcp: str, *, quick: bool) -> dict[str, Any]:
         "duration": "2.5 s" if quick else "5 s",
         "topology": {**topology, "hosts_per_edge": 16},
         "traffic": {
-            "long": {"kind": "permutation", "share": "33.3 %", "start": ["0 s", "200 ms"], **sender, "tcp": TCPS[tcp]},
-            "short": {"kind": "permutation", "protocol": "tcp", "application": flows, "tcp": TCPS[tcp]},
+            "long": {"kind": "permutation", "share": "33.3 %", "start": ["0 s", "200 ms"], **sender, **TCPS[tcp]},
+            "short": {"kind": "permutation", "protocol": "tcp", "application": flows, **TCPS[tcp]},
         },
         "measure": {"warmup": "1 s", "sample": "never"},
     }

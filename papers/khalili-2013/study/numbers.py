@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from mptcplab.reproduce import Equality, Number, Order, Ratio
+from mptcplab.reproduce import Equality, Found, Number, Order, Ratio
 from scipy import stats
 
 RTT_S: Final = 0.15
@@ -20,7 +20,8 @@ WIRE: Final = {"tcp": PACKET_BYTES / 1448, "mptcp": PACKET_BYTES / 1420}
 class Estimate:
     """A mean over seeds with its 95 % confidence interval (Student's t)."""
 
-    mean: float
+    mean: Found
+    """With its interval, which what is calculated from it inherits."""
     half: float
     """Half of the interval's width; not a number with a single seed."""
     runs: int
@@ -41,15 +42,18 @@ class Estimate:
         return f"{self.mean * scale:.{digits}f}{half}"
 
 
+_NONE: Final = Estimate(Found(float("nan"), float("inf")), float("nan"), 0)
+
+
 def estimate(values: Iterable[float | None]) -> Estimate:
     """Of one value a seed."""
     given = np.array([value for value in values if value is not None], dtype=np.float64)
     if len(given) == 0:
-        return Estimate(float("nan"), float("nan"), 0)
+        return _NONE
     if len(given) == 1:
-        return Estimate(float(given[0]), float("nan"), 1)
+        return Estimate(Found(float(given[0]), float("inf")), float("nan"), 1)
     half = stats.t.ppf(0.975, len(given) - 1) * given.std(ddof=1) / np.sqrt(len(given))
-    return Estimate(float(given.mean()), float(half), len(given))
+    return Estimate(Found(float(given.mean()), float(half)), float(half), len(given))
 
 
 def by_seed(rows: pl.DataFrame, value: pl.Expr) -> list[float | None]:
@@ -61,7 +65,7 @@ def rate(connections: pl.DataFrame, name: str, *, packets: bool = True) -> Estim
     """Mean rate in Mbit/s of the connections of this name, in packets of 1,500 bytes or as application data."""
     rows = connections.filter(pl.col("name") == name)
     if rows.is_empty():
-        return Estimate(float("nan"), float("nan"), 0)
+        return _NONE
     factor = WIRE[rows["protocol"][0]] if packets else 1.0
     return estimate(by_seed(rows, pl.col("goodput_bps").mean() * factor / 1e6))
 
@@ -82,7 +86,7 @@ def alike(one: Estimate, other: Estimate | float) -> Equality:
     """That two are the same, the other by calculation perhaps."""
     if isinstance(other, Estimate):
         return Equality(one.mean, other.mean, one.half, other.half)
-    return Equality(one.mean, other, one.half)
+    return Equality(one.mean, other, one.half, 0.0)
 
 
 def less(smaller: Estimate, larger: Estimate, *, far: bool = False) -> Order:

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 from mptcplab.models import khalili_2013 as theory
 from mptcplab.models.checks import ParameterError
-from mptcplab.reproduce import Claim, Context, Equality, Number, Outcome, Ratio, at_least, below, every, within
+from mptcplab.reproduce import Claim, Context, Equality, Found, Number, Outcome, Ratio, at_least, below, every, within
 
 from . import charts, networks
 from .charts import OPTIMUM, Spot
@@ -144,7 +144,7 @@ def figure_5(context: Context) -> Outcome:
             "As long as C1 < C2/3 LIA gives multipath and single-path users the same (fixed point, N1 = N2)",
             "equal rates",
             f"equal within {100 * unfair:.1g} %",
-            every(Equality(*pair) for pair in pairs),
+            every(Equality(*pair, 0.0, 0.0) for pair in pairs),
         ),
         Claim(
             "most-above",
@@ -154,8 +154,8 @@ def figure_5(context: Context) -> Outcome:
             f"they take "
             f"{100 * (1 - law('lia', 1, 0.34)[1]):.0f}, {100 * (1 - law('lia', 1, 0.5)[1]):.0f}, {100 * taken:.0f} %",
             every(
-                [below(1.0, each) for each in above],
-                [at_least(1 - law("lia", 1, c1)[1], 0.5, whole=1.0) for c1 in (0.34, 0.5, 1.0)],
+                [below(1.0, each, 0.0, 0.0) for each in above],
+                [at_least(1 - law("lia", 1, c1)[1], 0.5, 0.0, whole=1.0) for c1 in (0.34, 0.5, 1.0)],
             ),
             "work: more than single-path users, yes; but the paper's own polynomial has them take less than half of "
             "AP2 "
@@ -175,7 +175,7 @@ def figure_5(context: Context) -> Outcome:
             "LIA loses far more packets at AP2 than the optimum with probing cost would",
             None,
             f"{min(worse):.1f} to {max(worse):.1f} times as many",
-            every(below(1.0, each, far=True) for each in worse),
+            every(below(Found(1.0), each, far=True) for each in worse),
             "algorithm: at N1 = N2/2 there is little to tell apart: the fixed point has 1.3 times the optimum's loss "
             "there.",
         ),

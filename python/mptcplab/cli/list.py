@@ -12,12 +12,12 @@ from typing import Final
 
 import click
 
-from mptcplab import registry
+from mptcplab import profiles, registry
 from mptcplab.cli.common import JSON, WRONG_INPUT, Failure, complete, print_json
 from mptcplab.hints import did_you_mean
 from mptcplab.shipped import papers_directory, scenario_directory
 
-TOPICS: Final = (*registry.FAMILIES, *registry.SETTINGS, "scenarios", "papers")
+TOPICS: Final = (*registry.FAMILIES, *registry.SETTINGS, "profiles", "scenarios", "papers")
 _GAP: Final = "   "
 _WIDTH: Final = 160
 """Where no terminal bounds a table."""
@@ -28,7 +28,8 @@ _LEAST_WIDTH: Final = 12
 @click.argument("what", metavar=f"[{'|'.join(TOPICS)}]", required=False, shell_complete=complete(lambda: TOPICS))
 @JSON
 def list_topics(what: str | None, as_json: bool) -> None:
-    """List algorithms, scenarios or papers, and which engines support them; or the keys of a medium or of TCP.
+    """List algorithms, scenarios or papers, and which engines support them; the keys of a medium or of TCP,
+    or what profiles of TCP set and why.
 
     \b
     Example: mptcplab list congestion
@@ -71,6 +72,12 @@ def _table(topic: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         files = [] if place is None else sorted(place.glob("*/published.toml"))
         rows = [(file.parent.name, _entry(file, "title"), _entry(file, "year")) for file in files]
         return ("paper", "title", "year"), rows
+    if topic == "profiles":
+        return ("profile", "key", "value", "source"), [
+            (profile.name, switch.key, _shown(switch.value), switch.source)
+            for profile in profiles.PROFILES
+            for switch in profile.switches
+        ]
     if topic in registry.SETTINGS:
         from mptcplab.scenario import written
 
@@ -85,6 +92,11 @@ def _table(topic: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         for entry in registry.FAMILIES[topic]
     ]
     return ("name", "engines", "what it is", "source"), [*known, *_installed(topic)]
+
+
+def _shown(value: object) -> str:
+    """A value as a scenario file has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _installed(topic: str) -> Sequence[tuple[str, str, str, str]]:

@@ -90,6 +90,7 @@ class Connection(Part):
         paths: Sequence[str],
         *,
         protocol: Literal["mptcp", "tcp"] | None = None,
+        profile: str | None = None,
         congestion: str | Mapping[str, Any] | None = None,
         scheduler: str | Mapping[str, Any] | None = None,
         path_manager: str | Mapping[str, Any] | None = None,
@@ -107,6 +108,7 @@ class Connection(Part):
         super().__init__(
             paths=list(paths),
             protocol=protocol,
+            profile=profile,
             congestion=congestion,
             scheduler=scheduler,
             path_manager=path_manager,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from mptcplab import registry
+from mptcplab import profiles, registry
 from mptcplab.scenario import units
 from mptcplab.scenario.algorithms import CONGESTION, PATH_MANAGER, SCHEDULER, Named
 from mptcplab.scenario.applications import APPLICATION, DIALOGUES, Application, Bulk
@@ -83,6 +83,7 @@ class Sender(Table):
     """What every connection has, whether written out or generated."""
 
     protocol: Annotated[str, choice("mptcp", "tcp")] = "mptcp"
+    profile: Annotated[str, choice(*profiles.NAMES)] | None = None
     congestion: Annotated[Named, CONGESTION] = Field(default_factory=_named(CONGESTION, "reno", "lia"))
     # TCP takes neither; the core is told what does nothing with a single subflow.
     scheduler: Annotated[Named, SCHEDULER] = Field(default_factory=_named(SCHEDULER, "min-rtt", "min-rtt"))
@@ -95,6 +96,11 @@ class Sender(Table):
     ecn: Annotated[bool, boolean()] = False
     checksum: Annotated[bool, boolean()] = False
     tcp: Annotated[Declared, TCP] = Field(default_factory=defaults)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _profiled(cls, value: object) -> object:
+        return profiles.expanded(value) if isinstance(value, dict) else value
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -16,6 +16,8 @@
 //!   1/p_b, as the paper intends, and their fraction for a constant average is 2·p_b/(1 + p_b). (The paper's listing
 //!   sets count to 0 at a drop and increments it before the next use, so that distances would end at 1/p_b − 1 and,
 //!   with p_b ≥ ½ on the gentle slope, every packet would be dropped. Here the first packet after a drop has count 0.)
+//! - With `wait` (`wait_` of ns-2, its default): p_a = 0 while count·p_b < 1, then p_b / (2 − count·p_b), 1 if count·p_b ≥ 2.
+//!   The distance between drops is then uniform on 1/p_b + 1 … 2/p_b, and their fraction is 2·p_b/(3 + p_b).
 //! - With `ecn`, a packet that is ECN-capable or already marked is marked instead of dropped if p_b < 1: such a drop is
 //!   a signal, and the mark is the same signal (RFC 3168 §5; S. Floyd, "TCP and Explicit Congestion Notification",
 //!   1994). If p_b is 1 (from `max` on, or from 2·`max` if gentle), the average is beyond the control of signals, and
@@ -54,6 +56,8 @@ declared! {
         weight: f64 = number("weight", 0.002, [0.0, 1.0]).above_least(),
         /// whether the drop probability rises linearly to 1 between `max` and twice `max` (Floyd 2000)
         gentle: bool = flag("gentle", true),
+        /// whether at least 1/p_b packets pass between two drops, p_b being the probability from the average alone (`wait_` of ns-2)
+        wait: bool = flag("wait", false),
         /// mark packets of connections with `ecn = true` instead of dropping them early
         ecn: bool = flag("ecn", false),
     }
@@ -136,7 +140,11 @@ impl Red {
 
     /// Whether this packet gets a signal.
     fn chooses(&self, p_b: f64, rng: &mut impl RngCore) -> bool {
-        let spread = 1.0 - self.count as f64 * p_b;
+        let since = self.count as f64 * p_b;
+        if self.early.wait && since < 1.0 && p_b < 1.0 {
+            return false;
+        }
+        let spread = if self.early.wait { 2.0 - since } else { 1.0 - since };
         let p_a = if p_b < spread { p_b / spread } else { 1.0 };
         Probability::new(p_a).happens(rng)
     }

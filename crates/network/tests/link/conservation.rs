@@ -38,6 +38,7 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
                 max_probability,
                 weight,
                 gentle,
+                wait: ecn,
                 ecn,
             })
         },

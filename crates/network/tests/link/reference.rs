@@ -366,6 +366,7 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
                 max_probability,
                 weight,
                 gentle,
+                wait: false,
                 ecn,
             })
         },

@@ -28,6 +28,9 @@ pub trait CountingRule: std::fmt::Debug + Send {
 
     /// `group[r]` starts afresh, and the number of paths has changed.
     fn joined(&mut self, _r: usize) {}
+
+    /// Its own numbers of `group[r]`: see [`CongestionControl::show`].
+    fn show(&self, _group: &[View], _r: usize, _columns: &mut [f64]) {}
 }
 
 /// Slow start, the reaction to loss and the lone subflow's Reno of the kernel's controls.
@@ -140,6 +143,10 @@ impl<R: CountingRule> CongestionControl for Counting<R> {
 
     fn on_leave(&mut self, _group: &[View], r: usize, _now_ns: u64) {
         self.rule.joined(r);
+    }
+
+    fn show(&self, group: &[View], r: usize, _now_ns: u64, columns: &mut [f64]) {
+        self.rule.show(group, r, columns);
     }
 }
 

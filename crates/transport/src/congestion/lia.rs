@@ -2,7 +2,7 @@
 
 use super::classic::alone;
 use super::{Rule, View};
-use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
+use crate::algorithm::{About, Algorithm, Capability, Column, Given, Make, Parameter};
 use crate::plugin::Origin;
 
 /// w_r grows by min(α/w_total, 1/w_r) per segment acknowledged, with
@@ -15,6 +15,7 @@ pub struct Lia;
 impl Algorithm for Lia {
     const ABOUT: About = About::new(<Lia as Rule>::NAME, "linked increases", "RFC 6356")
         .parameters(&[Parameter::variant("the published form, or the quantised form of the Linux code (\"linux\")")])
+        .columns(&[Column::new("lia_alpha", "", "α of LIA: the aggressiveness of the connection (RFC 6356 §3)")])
         .with(Capability::Coupled)
         .with(Capability::InKernel);
 }
@@ -49,6 +50,15 @@ impl Rule for Lia {
         }
         own.min(Self::coupled_increase(group))
     }
+
+    fn show(&self, group: &[View], _r: usize, _now_ns: u64, columns: &mut [f64]) {
+        columns[0] = Self::coupled_increase(group) * total(group);
+    }
+}
+
+/// w_total, in segments.
+pub(super) fn total(group: &[View]) -> f64 {
+    group.iter().filter(|v| v.active).map(|v| v.cwnd).sum()
 }
 
 #[cfg(test)]
@@ -67,6 +77,18 @@ mod tests {
         for r in 0..2 {
             assert!((Lia.increase(&group, r) - 0.1 / 2.25).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn alpha_is_shown() {
+        // As above: 0.1/2.25 of a total of 30 segments; one subflow alone is TCP, α = 1.
+        let shown = |group: &[View]| {
+            let mut columns = [f64::NAN];
+            Lia.show(group, 0, 0, &mut columns);
+            columns[0]
+        };
+        assert!((shown(&[view(10.0, 10), view(20.0, 40)]) - 3.0 / 2.25).abs() < 1e-12);
+        assert!((shown(&[view(10.0, 10)]) - 1.0).abs() < 1e-12);
     }
 
     #[test]

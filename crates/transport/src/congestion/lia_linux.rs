@@ -1,6 +1,7 @@
 //! LIA as the Multipath TCP kernel computes it.
 
 use super::counting::{CountingRule, slot, srtt_eighths, whole};
+use super::lia::total;
 use super::{View, classic};
 use crate::algorithm::{Given, Make};
 use crate::plugin::Origin;
@@ -82,6 +83,12 @@ impl CountingRule for LiaLinux {
     fn joined(&mut self, r: usize) {
         self.lost(r);
     }
+
+    /// α̂/2¹² is α/w_total.
+    fn show(&self, group: &[View], r: usize, columns: &mut [f64]) {
+        let alpha = if self.alpha == 0 { Self::alpha(group, r, whole(group[r].cwnd)) } else { self.alpha };
+        columns[0] = alpha as f64 / f64::from(1 << 12) * total(group);
+    }
 }
 
 #[cfg(test)]
@@ -152,6 +159,14 @@ mod tests {
         lia.step(&group, 0, 10);
         // Sum: 10 240 + 1 280 = 11 520; ⌊10·2³²/11 520²⌋ = 323.
         assert_eq!(lia.alpha, 323);
+    }
+
+    #[test]
+    fn alpha_is_shown() {
+        // α̂ = 182 as above: 182/4096 of a total of 30 segments.
+        let mut columns = [f64::NAN];
+        Counting::new(LiaLinux::default()).show(&[view(10.0, 10), view(20.0, 40)], 0, 0, &mut columns);
+        assert_eq!(columns, [182.0 * 30.0 / 4096.0]);
     }
 
     #[test]

@@ -218,7 +218,8 @@ pub struct Window {
 pub struct Ack {
     /// When it arrived.
     pub now_ns: u64,
-    /// What it acknowledged for the first time, cumulatively or selectively, in segments.
+    /// What it acknowledged for the first time, cumulatively or selectively, in segments; 1 where acknowledgments are
+    /// counted ([`Growth::Acks`](crate::Growth::Acks)).
     pub acked_segments: f64,
     /// The RTT sample it gave.
     pub rtt_ns: Option<u64>,

@@ -2,7 +2,7 @@
 
 use super::classic::{active_count, alone};
 use super::{Rule, View};
-use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
+use crate::algorithm::{About, Algorithm, Capability, Column, Given, Make, Parameter};
 use crate::plugin::Origin;
 
 /// w_r grows by w_r/rtt_r² / (Σ_p w_p/rtt_p)² + α_r/w_r per segment acknowledged (equation 5). Decrease: w_r/2.
@@ -17,18 +17,46 @@ use crate::plugin::Origin;
 pub struct Olia {
     /// ℓ_p/rtt_p² of each path, negative when it takes no part; kept to save the allocation.
     merits: Vec<f64>,
+    /// The least ssthresh with several paths.
+    min_ssthresh: MinSsthresh,
+}
+
+/// The parameter `min_ssthresh`, in segments.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MinSsthresh(u64);
+
+impl MinSsthresh {
+    pub fn read(given: &Given) -> Self {
+        MinSsthresh(given.whole("min_ssthresh"))
+    }
+
+    /// What was given, or what the form has of itself.
+    pub fn or(self, usual: u64) -> u64 {
+        if self.0 == 0 { usual } else { self.0 }
+    }
 }
 
 impl Algorithm for Olia {
     const ABOUT: About = About::new(<Olia as Rule>::NAME, "opportunistic linked increases", "Khalili 2013")
-        .parameters(&[Parameter::variant("the published form, or the quantised form of the Linux code (\"linux\")")])
+        .parameters(&[
+            Parameter::variant("the published form, or the quantised form of the Linux code (\"linux\")"),
+            Parameter::whole(
+                "min_ssthresh",
+                0,
+                [0, 2],
+                "least slow start threshold with several paths; 0: 1 in the published form (§IV.B), 2 in the Linux code",
+            )
+            .unit("segments")
+            .fixed_in_kernel(),
+        ])
+        .columns(&[Column::new("olia_alpha", "", "α of OLIA, by which windows move to where capacity is (equation 6)")])
         .with(Capability::Coupled)
         .with(Capability::InKernel);
 }
 
 impl Make for Olia {
-    fn make(_: &Given, _: &Origin) -> Self {
-        Olia::default()
+    fn make(given: &Given, _: &Origin) -> Self {
+        Olia { min_ssthresh: MinSsthresh::read(given), ..Olia::default() }
     }
 }
 
@@ -88,7 +116,11 @@ impl Rule for Olia {
     }
 
     fn min_ssthresh(&self, group: &[View]) -> f64 {
-        if active_count(group) > 1 { 1.0 } else { 2.0 }
+        if active_count(group) > 1 { self.min_ssthresh.or(1) as f64 } else { 2.0 }
+    }
+
+    fn show(&self, group: &[View], r: usize, _now_ns: u64, columns: &mut [f64]) {
+        columns[0] = if alone(group, r) { 0.0 } else { Olia::default().terms(group, r).1 };
     }
 }
 
@@ -170,6 +202,28 @@ mod tests {
         let v = View { bytes_since_loss: 10, bytes_between_losses: 70, ..view(1.0, 1, 0) };
         assert_eq!(between_losses(&v), 70);
         assert_eq!(between_losses(&View { bytes_since_loss: 90, ..v }), 90);
+    }
+
+    #[test]
+    fn the_least_threshold_can_be_given() {
+        let group = [view(1.1, 100, 1), view(20.0, 10, 1000)];
+        let least = |segments| {
+            let olia = Olia { min_ssthresh: MinSsthresh(segments), ..Olia::default() };
+            Classic::new(olia).on_loss(&group, 0, 0)
+        };
+        assert_eq!([0, 1, 2].map(least), [1.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn alpha_is_shown() {
+        let shown = |group: &[View], r| {
+            let mut columns = [f64::NAN];
+            Classic::new(Olia::default()).show(group, r, 0, &mut columns);
+            columns[0]
+        };
+        let group = [view(10.0, 10, 100), view(20.0, 40, 800)];
+        assert_eq!([shown(&group, 0), shown(&group, 1)], [0.5, -0.5]);
+        assert_eq!(shown(&group[..1], 0), 0.0);
     }
 
     #[test]

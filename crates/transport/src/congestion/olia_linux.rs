@@ -1,8 +1,9 @@
 //! OLIA as the Multipath TCP kernel computes it.
 
+use super::classic::{self, alone};
 use super::counting::{CountingRule, slot, srtt_eighths, whole};
-use super::olia::between_losses;
-use super::{Phase, View, classic};
+use super::olia::{MinSsthresh, between_losses};
+use super::{Phase, View};
 use crate::algorithm::{Given, Make};
 use crate::plugin::Origin;
 
@@ -11,17 +12,18 @@ use crate::plugin::Origin;
 /// starts at zero again. The window of a path in recovery counts as its ssthresh.
 ///
 /// The first term is computed as w_r/S² with S² = (1 + Σ_p ⌊w_p·2¹⁰·srtt_r/srtt_p⌋)². The least ssthresh is Reno's
-/// two segments, not the one of the paper's §IV.B.
+/// two segments unless `min_ssthresh` says 1, which the authors' own module had (Khalili 2013 §IV.B).
 #[derive(Debug, Default)]
 pub struct OliaLinux {
     counts: Vec<i64>,
     /// The paths that take part; kept to save the allocation.
     paths: Vec<Path>,
+    min_ssthresh: MinSsthresh,
 }
 
 impl Make for OliaLinux {
-    fn make(_: &Given, _: &Origin) -> Self {
-        OliaLinux::default()
+    fn make(given: &Given, _: &Origin) -> Self {
+        OliaLinux { min_ssthresh: MinSsthresh::read(given), ..OliaLinux::default() }
     }
 }
 
@@ -118,14 +120,27 @@ impl CountingRule for OliaLinux {
         step
     }
 
+    fn ssthresh(&mut self, _group: &[View], _r: usize, w: u64) -> u64 {
+        (w / 2).max(self.min_ssthresh.or(2))
+    }
+
     fn joined(&mut self, r: usize) {
         *slot(&mut self.counts, r) = 0;
+    }
+
+    fn show(&self, group: &[View], r: usize, columns: &mut [f64]) {
+        let (sign, denominator) = if alone(group, r) { (0, 1) } else { OliaLinux::default().epsilon(group, r) };
+        columns[0] = f64::from(sign) / denominator as f64;
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::counting::Counting;
+    use super::super::{Choice, CongestionControl};
     use super::*;
+    use crate::algorithm::Value;
+    use crate::plugin::Origin;
 
     fn view(cwnd: f64, rtt_ms: u64, kilobytes: u64) -> View {
         View {
@@ -177,6 +192,26 @@ mod tests {
             let mut olia = OliaLinux { counts: vec![count], ..OliaLinux::default() };
             assert_eq!((olia.step(&group, 0, 10), olia.counts[0]), (step, left));
         }
+    }
+
+    #[test]
+    fn the_least_threshold_is_renos_or_the_authors() {
+        let group = [view(3.9, 10, 100), view(20.0, 40, 800)];
+        let least = |segments: u64| {
+            let given: [(&str, Value); 2] = [("variant", "linux".into()), ("min_ssthresh", segments.into())];
+            let mut control = Choice::with("olia", given).unwrap().make(&Origin::alone(1));
+            [control.on_loss(&group, 0, 0), control.on_loss(&group[..1], 0, 0), control.on_loss(&group, 1, 0)]
+        };
+        // ⌊3.9⌋/2 = 1; alone two; ⌊20/2⌋.
+        assert_eq!([0, 1, 2].map(least), [[2.0, 2.0, 10.0], [1.0, 2.0, 10.0], [2.0, 2.0, 10.0]]);
+    }
+
+    #[test]
+    fn alpha_is_shown() {
+        let group = [view(10.0, 10, 100), view(20.0, 40, 800)];
+        let mut columns = [f64::NAN];
+        Counting::new(OliaLinux::default()).show(&group, 1, 0, &mut columns);
+        assert_eq!(columns, [-0.5]);
     }
 
     #[test]

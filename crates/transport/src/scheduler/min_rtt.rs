@@ -15,12 +15,22 @@ impl Algorithm for MinRtt {
         "the subflow with the lowest smoothed RTT whose window is not full",
         "Linux mptcp.org “default”; Raiciu 2012",
     )
-    .parameters(&[Parameter::word(
-        "reinjection",
-        "none",
-        &["none", "orp"],
-        "\"orp\": opportunistic retransmission and penalisation when the receive window is full",
-    )])
+    .parameters(&[
+        Parameter::word(
+            "reinjection",
+            "none",
+            &["none", "orp"],
+            "\"orp\": opportunistic retransmission and penalisation when the receive window is full; with `send_buffer`, \
+             retransmission also when that is",
+        ),
+        Parameter::number(
+            "send_buffer",
+            0.0,
+            [0.0, 1024.0],
+            "most data of the connection that is written and not acknowledged, as if the application waited for room; 0: no limit",
+        )
+        .unit("MiB"),
+    ])
     .with(Capability::Opportunistic);
 
     fn capabilities(given: &Given) -> Capabilities {

@@ -1,6 +1,7 @@
 //! Smallest RTT first with opportunistic retransmission and penalisation (Raiciu 2012 §4.2): what to do when a slow
 //! subflow holds the segment that the whole connection waits for.
 
+use super::linux_memory::MIB;
 use super::{Context, Decision, Demand, MinRtt, PacketScheduler, SubflowSet, usable};
 use crate::algorithm::{Given, Make};
 use crate::congestion::{Phase, View};
@@ -9,8 +10,15 @@ use crate::plugin::Origin;
 /// [`MinRtt`] with its parameter `reinjection`. With `orp`, when the connection-level window is closed, or too small for a segment, while a fast subflow has room,
 /// the oldest segment that is not acknowledged at the data level goes out on it as well, once, and those that hold it up
 /// are slowed down, at most once in a round trip of the fast one.
+///
+/// The Multipath TCP kernel has a second reason to send it again, without slowing anybody: all that is in the send buffer
+/// has been sent, and the application waits for room in it.
 #[derive(Debug, Default)]
 pub struct MinRttOrp {
+    /// Bytes of the send buffer; 0: no limit.
+    send_buffer: u64,
+    /// Up to where the application has written, if it is limited.
+    written_to: u64,
     /// Whether it is asked for.
     orp: bool,
     /// What lies below was sent again already.
@@ -22,7 +30,8 @@ pub struct MinRttOrp {
 
 impl Make for MinRttOrp {
     fn make(given: &Given, _: &Origin) -> Self {
-        MinRttOrp { orp: given.word("reinjection") == "orp", ..MinRttOrp::default() }
+        let send_buffer = (given.number("send_buffer") * MIB) as u64;
+        MinRttOrp { orp: given.word("reinjection") == "orp", send_buffer, ..MinRttOrp::default() }
     }
 }
 
@@ -35,6 +44,16 @@ fn is_held_by_window(group: &[View], context: &Context) -> bool {
 }
 
 impl MinRttOrp {
+    /// Whether all that fits in the send buffer has been sent, and the application waits: as in the kernel it is woken when
+    /// a third of the buffer is free (`sk_stream_write_space`), and fills it.
+    fn is_held_by_buffer(&mut self, context: &Context) -> bool {
+        let taken = self.written_to.saturating_sub(context.acknowledged_bytes);
+        if taken <= self.send_buffer / 3 * 2 {
+            self.written_to = context.acknowledged_bytes + self.send_buffer;
+        }
+        self.send_buffer > 0 && context.unsent_bytes > 0 && context.sent_bytes >= self.written_to
+    }
+
     /// Whether there could be a subflow to slow down, or one slow enough for its data to be sent again, whichever holds the
     /// oldest segment: only then is that one searched for. Otherwise each acknowledgment would have it searched for.
     fn may_help(&self, group: &[View], now_ns: u64) -> bool {
@@ -60,10 +79,14 @@ impl PacketScheduler for MinRttOrp {
     }
 
     fn is_smallest_rtt(&self) -> bool {
-        true // while the window is open, in either form: `when_idle` has something to say only when it is not
+        self.send_buffer == 0 // while the window is open, in either form: `when_idle` has something to say only when it is not
     }
 
     fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
+        // What was sent before and given back is within the buffer.
+        if demand == Demand::New && context.place >= context.sent_bytes && self.is_held_by_buffer(context) {
+            return Decision::Wait { until_ns: u64::MAX };
+        }
         MinRtt.choose(demand, group, context)
     }
 
@@ -74,7 +97,8 @@ impl PacketScheduler for MinRttOrp {
         if let Some(pending) = self.pending.take() {
             return pending;
         }
-        if context.acknowledged_bytes < self.sent_to || !is_held_by_window(group, context) {
+        let by_window = is_held_by_window(group, context);
+        if context.acknowledged_bytes < self.sent_to || !(by_window || self.is_held_by_buffer(context)) {
             return Decision::Blocked;
         }
         if !self.may_help(group, context.now_ns) {
@@ -89,7 +113,7 @@ impl PacketScheduler for MinRttOrp {
             self.sent_to = oldest.to;
             self.pending = Some(Decision::Repeat { on: SubflowSet::one(fast), from: oldest.from, to: oldest.to });
         }
-        if context.now_ns >= self.next_penalty_ns {
+        if by_window && context.now_ns >= self.next_penalty_ns {
             let mut subflows = SubflowSet::default();
             holders().filter(|&s| may_slow(&group[s], fast_srtt_ns)).for_each(|s| subflows.insert(s));
             if subflows.0 != 0 {
@@ -150,6 +174,32 @@ mod tests {
         assert_eq!(orp.when_idle(&group, &later), Decision::Repeat { on: SubflowSet::one(0), from: 5_000, to: 6_000 });
         let later = Context { acknowledged_bytes: 6_000, ..closed(20_000_005) };
         assert_eq!(orp.when_idle(&group, &later), Decision::Penalise { subflows: SubflowSet::one(1) });
+    }
+
+    /// A buffer of 3,000 bytes is full and sent: what the window lets go waits until 1,000 bytes are free.
+    #[test]
+    fn a_full_send_buffer_has_the_oldest_segment_sent_again_and_nobody_slowed() {
+        let mut orp = MinRttOrp { orp: true, send_buffer: 3_000, ..MinRttOrp::default() };
+        let group = [view(20, 3), view(100, 10)];
+        let at = |acknowledged_bytes, sent_bytes| Context {
+            acknowledged_bytes,
+            sent_bytes,
+            place: sent_bytes,
+            free_window_bytes: 100_000,
+            ..closed(5)
+        };
+        let go = Decision::Send { on: SubflowSet::one(0), burst: 1 };
+        assert_eq!(orp.choose(Demand::New, &group, &at(0, 2_000)), go);
+        assert_eq!(orp.choose(Demand::New, &group, &at(0, 3_000)), Decision::Wait { until_ns: u64::MAX });
+        let again = Decision::Repeat { on: SubflowSet::one(0), from: 0, to: 1_000 };
+        assert_eq!(orp.when_idle(&group, &at(0, 3_000)), again);
+        assert_eq!(orp.when_idle(&group, &at(0, 3_000)), Decision::Blocked, "once");
+        assert_eq!(orp.choose(Demand::New, &group, &at(999, 3_000)), Decision::Wait { until_ns: u64::MAX });
+        assert_eq!(orp.choose(Demand::New, &group, &at(1_000, 3_000)), go);
+        assert_eq!(orp.choose(Demand::New, &group, &at(1_000, 4_000)), Decision::Wait { until_ns: u64::MAX });
+        // What a failed subflow gives back was in the buffer already.
+        assert_eq!(orp.choose(Demand::New, &group, &Context { place: 3_500, ..at(1_000, 4_000) }), go);
+        assert!(!orp.is_smallest_rtt() && MinRttOrp::default().is_smallest_rtt());
     }
 
     #[test]

@@ -27,9 +27,7 @@ pub struct RttEstimator {
     initial_ns: u64,
 }
 
-/// RFC 6298 §2.1: before the first sample.
-const INITIAL_RTO_NS: u64 = 1_000_000_000;
-/// §5.7: the same when data goes out after a SYN that was lost.
+/// RFC 6298 §5.7: the timeout before the first sample when data goes out after a SYN that was lost.
 const AFTER_LOST_SYN_NS: u64 = 3_000_000_000;
 
 impl RttEstimator {
@@ -45,7 +43,7 @@ impl RttEstimator {
             min_ns: options.rto_min_ns,
             max_ns: options.rto_max_ns,
             backs_off: options.rto_backoff,
-            initial_ns: INITIAL_RTO_NS,
+            initial_ns: options.rto_initial_ns,
             told: false,
         }
     }
@@ -70,7 +68,7 @@ impl RttEstimator {
 
     /// The SYN was sent again: "the RTO MUST be re-initialized to 3 seconds when data transmission begins" (§5.7).
     pub fn syn_lost(&mut self) {
-        self.initial_ns = AFTER_LOST_SYN_NS;
+        self.initial_ns = self.initial_ns.max(AFTER_LOST_SYN_NS);
     }
 
     /// The timeout before backoff: SRTT + 4·RTTVAR, within its bounds.
@@ -98,6 +96,16 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
+
+    #[test]
+    fn the_first_timeout_can_be_given_and_a_lost_syn_makes_it_three_seconds_at_least() {
+        for (initial, after) in [(1000, 3000), (3000, 3000), (5000, 5000)] {
+            let mut e = RttEstimator::new(&TcpOptions { rto_initial_ns: initial * MS, ..TcpOptions::default() });
+            assert_eq!(e.rto_ns(), initial * MS);
+            e.syn_lost();
+            assert_eq!(e.rto_ns(), after * MS);
+        }
+    }
 
     #[test]
     fn estimates_worked_by_hand() {

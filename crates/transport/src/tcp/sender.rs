@@ -322,6 +322,7 @@ impl<P: Stream> Subflow<P> {
         let numbers = (self.snd_una, self.snd_nxt);
         self.validation.acknowledged(now_ns, acked_segments, numbers, limited, view);
         let cwnd_limited = limited && self.validation.is_validated();
+        let acked_segments = if self.counts_acks { 1.0 } else { acked_segments };
         let ack = Ack { now_ns, acked_segments, rtt_ns: last_rtt_ns, cwnd_limited };
         let window = controller.on_ack(group, r, &ack);
         self.set_window(now_ns, window, &mut group[r]);

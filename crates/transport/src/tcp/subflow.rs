@@ -24,7 +24,7 @@ use crate::numbers::{Ours, SeqNumber, Theirs};
 use crate::queue::Stream;
 use crate::statistics::{ReceivedCounts, SentCounts, WaitedCounts};
 use crate::trace::WindowReason;
-use crate::{LossDetection, TcpOptions};
+use crate::{Growth, LossDetection, TcpOptions};
 
 /// States of a TCP connection (RFC 9293 §3.3.2). LISTEN is the host's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,6 +132,10 @@ pub struct Subflow<P: Stream> {
     pub sent: SentCounts,
     pub(super) rack: Rack,
     pub(super) validation: Validation,
+    /// Its window grows by acknowledgments, not by what they are for.
+    pub(super) counts_acks: bool,
+    /// In segments, beyond which the window does not grow.
+    pub max_window: f64,
 
     // What few segments touch.
     ends: Ends,
@@ -223,6 +227,8 @@ impl<P: Stream> Subflow<P> {
             reset_answer: None,
             limited_below: 0,
             validation: Validation::new(options.initial_window),
+            counts_acks: options.growth == Growth::Acks,
+            max_window: options.max_window.map_or(f64::INFINITY, f64::from),
             rcv_nxt: 0,
             snd_wl1: 0,
             right: 0,
@@ -395,7 +401,8 @@ impl<P: Stream> Subflow<P> {
     /// As [`set_window`](Self::set_window), without the threshold.
     pub fn set_cwnd(&mut self, now_ns: u64, cwnd: f64, view: &mut View) {
         self.sent.extend_cwnd(view.cwnd, now_ns);
-        view.cwnd = cwnd;
+        // Not `min`, which would hide a NaN.
+        view.cwnd = if cwnd > self.max_window { self.max_window } else { cwnd };
     }
 }
 

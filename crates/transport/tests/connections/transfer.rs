@@ -53,9 +53,8 @@ fn an_mptcp_transfer_uses_both_paths() {
     }
 }
 
-/// Segments of data that leave in each round trip of the first four, one acknowledged by one.
-fn first_rounds(initial_ssthresh: Option<u32>) -> [usize; 4] {
-    let options = transport::TcpOptions { initial_ssthresh, segments_per_ack: 1, ..Default::default() };
+/// Segments of data that leave in each round trip of the first four.
+fn first_rounds(options: transport::TcpOptions) -> [usize; 4] {
     let path = Path { rate_bps: 0, ..Path::clean(50 * MS) };
     let mut pair = Pair::new(1, both(Config { tcp: options, ..tcp() }), vec![path]);
     let (log, sent) = std::sync::mpsc::channel();
@@ -73,12 +72,34 @@ fn first_rounds(initial_ssthresh: Option<u32>) -> [usize; 4] {
 
 #[test]
 fn slow_start_ends_at_the_initial_threshold() {
+    let first_rounds = |initial_ssthresh| {
+        first_rounds(transport::TcpOptions { initial_ssthresh, segments_per_ack: 1, ..Default::default() })
+    };
     assert_eq!(first_rounds(None), [10, 20, 40, 80]);
     // The window grows by the 6 of the first 10 that reach 16, then by one a round trip.
     assert_eq!(first_rounds(Some(16)), [10, 16, 17, 18]);
     // Below the initial window there is no slow start at all: 10 + 1/10 + 1/10.1 + … is 10.95 after 10 acknowledgments, 11.9
     // after the next 10.
     assert_eq!(first_rounds(Some(4)), [10, 10, 11, 12]);
+}
+
+/// Every second segment is acknowledged, the last of an odd number after the delay. Counted by bytes windows double;
+/// counted by acknowledgments 10 segments bring 5, 15 bring 8, 23 bring 12.
+#[test]
+fn windows_grow_by_bytes_or_by_acknowledgments() {
+    for (growth, rounds) in [(transport::Growth::Bytes, [10, 20, 40, 80]), (transport::Growth::Acks, [10, 15, 23, 35])]
+    {
+        let options = transport::TcpOptions { growth, quick_acks: 0, ..Default::default() };
+        assert_eq!(first_rounds(options), rounds, "{growth:?}");
+    }
+}
+
+#[test]
+fn no_window_grows_beyond_the_largest() {
+    for (max_window, rounds) in [(12, [10, 12, 12, 12]), (4, [4, 4, 4, 4])] {
+        let options = transport::TcpOptions { max_window: Some(max_window), ..Default::default() };
+        assert_eq!(first_rounds(options), rounds);
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ fn parameters(gentle: bool) -> Config {
         max_probability: 0.1,
         weight: 1.0,
         gentle,
+        wait: false,
         ecn: false,
     }
 }
@@ -107,6 +108,29 @@ fn mean_distance_of_the_test_is_the_papers() {
         let n = f64::from(n);
         assert!((mean_distance(1.0 / n) - f64::midpoint(n, 1.0)).abs() < 1e-6, "{n}");
     }
+}
+
+/// p_b = 1/10: distances are uniform on 11 … 20, so that 2/31 of the packets are dropped.
+#[test]
+fn with_wait_drops_stand_apart() {
+    let mut red = red(Config { wait: true, max_probability: 0.2, ..parameters(true) });
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+    let mut distances = [0_u32; 32];
+    let mut distance = 0;
+    for _ in 0..310_000 {
+        distance += 1;
+        if arrive(&mut red, 30, &mut rng).is_err() {
+            distances[distance] += 1;
+            distance = 0;
+        }
+    }
+    let drops: u32 = distances.iter().sum();
+    assert_eq!(distances[..11].iter().chain(&distances[21..]).sum::<u32>(), 0, "{distances:?}");
+    // 20 000 drops of 310 000 packets, each distance 2 000 times; standard deviations are 40 and 43.
+    assert!(drops.abs_diff(20_000) < 120, "{drops}");
+    assert!(distances[11..21].iter().all(|&n| n.abs_diff(2_000) < 200), "{distances:?}");
+    // Where every packet is to be dropped nothing waits.
+    assert!((0..5).all(|_| arrive(&mut red, 80, &mut Silent).is_err()));
 }
 
 #[test]
