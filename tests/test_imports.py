@@ -89,7 +89,19 @@ def test_tests_and_lists_of_parts_do_not_count(tmp_path: Path) -> None:
 
 PACKAGE = Path(__file__).parents[1] / "python" / "mptcplab"
 FLOORS = (
-    ("_core", "errors", "files", "hints", "machine", "provenance", "registry", "shipped", "sources", "testbed"),
+    (
+        "_core",
+        "errors",
+        "files",
+        "hints",
+        "machine",
+        "profiles",
+        "provenance",
+        "registry",
+        "shipped",
+        "sources",
+        "testbed",
+    ),
     ("analysis", "bpf", "kernels", "metrics", "stack"),
     ("designs", "plugins", "scenario"),
     ("capture", "models", "plots", "render", "results"),

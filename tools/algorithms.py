@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from mptcplab import registry
+from mptcplab import profiles, registry
 from mptcplab.registry import Entry, Parameter
 from mptcplab.scenario import written
 from mptcplab.scenario.errors import one_of, show
@@ -138,6 +138,16 @@ def settings(name: str) -> str:
     return _table(["key", "value", "default", "range"], rows)
 
 
+def profile_switches() -> str:
+    """The table of what profiles set."""
+    rows = [
+        [f"`{profile.name}`" if number == 0 else "", f"`{switch.key}`", f"`{show(switch.value)}`", switch.source]
+        for profile in profiles.PROFILES
+        for number, switch in enumerate(profile.switches)
+    ]
+    return _table(["profile", "key", "value", "source"], rows)
+
+
 def filled(file: Path) -> str:
     """The text of a page with its tables as they should be."""
 
@@ -145,6 +155,8 @@ def filled(file: Path) -> str:
         what = mark["what"]
         if what == "reference":
             text = reference()
+        elif what == "profiles":
+            text = profile_switches()
         elif what == "parameters":
             entries = [(family, entry) for family in FAMILIES for entry in registry.FAMILIES[family]]
             found = next(entry for family, entry in entries if page(family, entry.name) == file.stem)

@@ -44,28 +44,55 @@ _STYLES = {
     show_default=True,
     help="Engine to use, if the paper's study supports it.",
 )
-def reproduce(paper: str, item: tuple[str, ...], quick: bool, out: Path | None, jobs: int | None, engine: str) -> None:
+@click.option(
+    "--export",
+    "exported",
+    type=(str, FILE_PATH),
+    metavar="ITEM DIR",
+    help="Write the scenarios of this table or figure to a new directory, a design point a file, and a sweep of them.",
+)
+def reproduce(
+    paper: str,
+    item: tuple[str, ...],
+    quick: bool,
+    out: Path | None,
+    jobs: int | None,
+    engine: str,
+    exported: tuple[str, Path] | None,
+) -> None:
     """Repeat a paper's tables and figures and compare each published value with the one found.
 
     \b
     Example: mptcplab reproduce khalili-2013 --quick
              mptcplab reproduce amoruso-2021 --engine linux
+             mptcplab reproduce khalili-2013 --export table-2 out/table-2
     """
+    if exported and (item or engine != "sim"):
+        raise click.UsageError("--export has its own item, on the engine sim")
     from mptcplab.errors import BusyError
     from mptcplab.reproduce import PaperError, PublishedError, load_paper, problems  # altair loads slowly
+    from mptcplab.reproduce.export import export
     from mptcplab.reproduce.repeat import default_directory, repeat
     from mptcplab.sweeps.carry_out import RunsFailedError
     from mptcplab.sweeps.pool import WorkerError
 
     try:
         loaded = load_paper(paper)
-        loaded.choose(tuple(item or ()))
+        loaded.choose((exported[0],) if exported else tuple(item or ()))
         loaded.require(engine)
     except (PaperError, PublishedError) as error:
         raise Failure(WRONG_INPUT, *str(error).splitlines()) from None
     directory = out or default_directory(paper, quick=quick, engine=engine)
     bars = _Bars()
     try:
+        if exported:
+            name, target = exported
+            written = export(
+                loaded, name, target, directory, quick=quick, jobs=jobs or os.cpu_count() or 1, progress=bars.update
+            )
+            bars.close()
+            say(f"wrote {len(written)} files to {target}; {written[-1].name} runs the others")
+            return
         repetition = repeat(
             loaded,
             directory,
@@ -86,7 +113,7 @@ def reproduce(paper: str, item: tuple[str, ...], quick: bool, out: Path | None, 
         ) from None
     except (RunsFailedError, WorkerError) as error:
         raise Failure(FAILED, str(error)) from None
-    except BusyError as error:
+    except (BusyError, PaperError) as error:
         raise Failure(WRONG_INPUT, str(error)) from None
     finally:
         bars.close()

@@ -1,6 +1,6 @@
 """The directory of a sweep: the journal while it runs, the dataset when it is done.
 
-sweep.toml, scenario.toml    as run; the scenario with all defaults
+sweep.toml, scenario.toml    as run; the scenario with all defaults (of several the first, all of them in scenarios/)
 design.csv                   the points, with units
 connections/, subflows/, links/   Parquet, in parts of the same runs; a row begins with what says which run it is
 provenance.json              version, commit, how many runs
@@ -27,15 +27,18 @@ from mptcplab.comparison import saving
 from mptcplab.engines.catalogue import find
 from mptcplab.results import inventory
 from mptcplab.results.inventory import OccupiedError, shown
+from mptcplab.scenario import Scenario
 from mptcplab.sweeps.frames import TABLES, collect
 from mptcplab.sweeps.journal import Journal
 from mptcplab.sweeps.sweep import Plan, design_csv
 
 JOURNAL: Final = "runs"
+_SCENARIOS: Final = "scenarios"
 _FILES: Final = ("sweep.toml", "scenario.toml", "design.csv", "provenance.json", inventory.FILE)
-_KNOWN: Final = (*_FILES, *TABLES, *saving.NAMES, JOURNAL)
+_KNOWN: Final = (*_FILES, *TABLES, *saving.NAMES, JOURNAL, _SCENARIOS)
 _RUNS_PER_PART: Final = 10_000
 _PART: Final = re.compile(r"part-\d{5,}\.parquet")
+_SCENARIO: Final = re.compile(r"\d{5,}\.toml")
 _JOURNAL_FILE: Final = re.compile(r"lock|runs-\d{5,}\.journal")
 _WORK: Final = "dataset."
 _LEFT: Final = ".part"
@@ -51,7 +54,11 @@ def check(directory: Path, *, resume: bool) -> None:
         raise OccupiedError(f"{directory} is not a directory; name another one")
     found = sorted(entry.name for entry in directory.iterdir() if not _is_left_over(entry.name))
     foreign = [name for name in found if name not in _KNOWN]
-    for folder, ours in ((JOURNAL, _JOURNAL_FILE), *((table, _PART) for table in TABLES)):
+    for folder, ours in (
+        (JOURNAL, _JOURNAL_FILE),
+        (_SCENARIOS, _SCENARIO),
+        *((table, _PART) for table in TABLES),
+    ):
         if (directory / folder).is_dir() and not (directory / folder).is_symlink():
             inside = sorted(entry.name for entry in (directory / folder).iterdir())
             foreign += [f"{folder}/{name}" for name in inside if not ours.fullmatch(name)]
@@ -92,12 +99,21 @@ def begin(directory: Path, made: Plan) -> None:
         "sweep.toml": made.sweep.text,
         "scenario.toml": made.sweep.scenario.to_toml(),
         "design.csv": design_csv(made),
+        **{name: scenario.to_toml() for name, scenario in _bases(made).items()},
     }
     if any(_read(directory / name) != text for name, text in texts.items()):
         # Never an earlier dataset beside what it was not made of.
         drop(directory)
+        shutil.rmtree(directory / _SCENARIOS, ignore_errors=True)
+    if made.sweep.bases:
+        (directory / _SCENARIOS).mkdir(exist_ok=True)
     for name, text in texts.items():
         _write(directory / name, text)
+
+
+def _bases(made: Plan) -> dict[str, Scenario]:
+    """Where there are several scenarios, all by their files in the dataset, in the order of the sweep."""
+    return {f"{_SCENARIOS}/{number:05}.toml": each for number, each in enumerate(made.sweep.bases.values())}
 
 
 def drop(directory: Path) -> None:
@@ -155,7 +171,9 @@ def write(directory: Path, made: Plan, journal: Journal) -> None:
     text = json.dumps(origin, indent=2) + "\n"
     parts_of = [f"{name}/{file.name}" for name in TABLES for file in sorted((directory / name).iterdir())]
     inventory.write(
-        directory, ["sweep.toml", "scenario.toml", "design.csv", *parts_of], {"provenance.json": text.encode()}
+        directory,
+        ["sweep.toml", "scenario.toml", *_bases(made), "design.csv", *parts_of],
+        {"provenance.json": text.encode()},
     )
     _write(directory / "provenance.json", text)
 

@@ -26,7 +26,7 @@ KINDS: Final = ("wsp", "lhs", "grid", "random")
 _KEYS: Final = ("scenario", "engine", "repeat", "design", "factor", "variant")
 _DESIGN_KEYS: Final = ("kind", "points", "seed", "candidates")
 _MOST_REPEATS: Final = 1_000_000
-_OWN: Final = ("seed", "point", "variant", "engine", "kernel", "repeat")
+_OWN: Final = ("seed", "point", "variant", "engine", "kernel", "repeat", "scenario")
 """Columns of the dataset, which a factor cannot be."""
 
 
@@ -53,7 +53,7 @@ class Sweep:
     """The file, as errors name it."""
     text: str
     scenario: Scenario
-    """The base."""
+    """The base; the first of several."""
     engine: str
     repeat: int
     design: Design
@@ -65,6 +65,8 @@ class Sweep:
     """Of the engine linux-virtual, each at every point; without any it has the one of its name, or the only one."""
     others: tuple[str, ...] = ()
     """Further engines, on each of which every point runs too."""
+    bases: Mapping[str, Scenario] = field(default_factory=dict)
+    """Where there are several, all by their names; `scenario` is then the first of `variants`."""
     built: bool = False
     """Whether no file was read: errors then have no lines."""
 
@@ -194,9 +196,10 @@ class Sweep:
 
     def at(self, values: Mapping[str, Any]) -> Scenario:
         """The scenario with these keys changed. Raises ScenarioError that names the sweep file's line."""
+        base = self.bases[values["scenario"]] if self.bases else self.scenario
         try:
             # A value is written as TOML: a name such as "1" stays a string.
-            return self.scenario.with_(*(f"{key}={_toml(value)}" for key, value in values.items()))
+            return base.with_(*(f"{key}={_toml(value)}" for key, value in values.items() if key != "scenario"))
         except ScenarioError as error:
             raise ScenarioError([self._own(problem) for problem in error.problems]) from None
 
@@ -277,14 +280,36 @@ class _Reader:
         factors = self._factors(data)
         design = self._design(data, factors)
         variants = self._variants(data, {each.key for each in factors})
-        scenario = self._scenario(data, source)
-        if scenario is not None and scenario.seed + repeat > 2**64:
-            self._wrong(("repeat",), f"{repeat} runs from seed {scenario.seed}", f"seeds up to {2**64 - 1}")
-        if self.problems or scenario is None:
+        bases = self._bases(data, source)
+        for scenario in bases.values():
+            if scenario.seed + repeat > 2**64:
+                self._wrong(("repeat",), f"{repeat} runs from seed {scenario.seed}", f"seeds up to {2**64 - 1}")
+        if self.problems:
             raise ScenarioError(self.problems)
+        first, several = next(iter(bases.values())), len(bases) > 1
         return Sweep(
-            source, text, scenario, engines[0], repeat, design, factors, variants, self._places, others=engines[1:]
+            source,
+            text,
+            first,
+            engines[0],
+            repeat,
+            design,
+            factors,
+            {"scenario": tuple(bases), **variants} if several else variants,
+            self._places,
+            others=engines[1:],
+            bases=bases if several else {},
         )
+
+    def _bases(self, data: Mapping[str, Any], source: str) -> dict[str, Scenario]:
+        """The scenario, or several in an array, by what the file calls them."""
+        given = data.get("scenario")
+        names = given if isinstance(given, list) else [given]
+        if not names or any(name in names[:at] for at, name in enumerate(names)):
+            self._wrong(("scenario",), show(given), "each scenario once, one at least")
+            return {}
+        read = {str(name): self._scenario(name, source) for name in names}
+        return {name: scenario for name, scenario in read.items() if scenario is not None}
 
     def _engines(self, given: object) -> tuple[str, ...]:
         """The engine, or several in an array."""
@@ -298,10 +323,9 @@ class _Reader:
                 self._wrong(("engine",), show(name), expected)
         return tuple(map(str, several)) or ("sim",)
 
-    def _scenario(self, data: Mapping[str, Any], source: str) -> Scenario | None:
+    def _scenario(self, name: object, source: str) -> Scenario | None:
         if self._given is not None:
             return self._given
-        name = data.get("scenario")
         if not isinstance(name, str) or not name:
             found = "nothing" if name is None else show(name)
             self._wrong(

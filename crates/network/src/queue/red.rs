@@ -141,10 +141,11 @@ impl Red {
     /// Whether this packet gets a signal.
     fn chooses(&self, p_b: f64, rng: &mut impl RngCore) -> bool {
         let since = self.count as f64 * p_b;
-        if self.early.wait && since < 1.0 && p_b < 1.0 {
+        let waits = self.early.wait && p_b < 1.0;
+        if waits && since < 1.0 {
             return false;
         }
-        let spread = if self.early.wait { 2.0 - since } else { 1.0 - since };
+        let spread = if waits { 2.0 - since } else { 1.0 - since };
         let p_a = if p_b < spread { p_b / spread } else { 1.0 };
         Probability::new(p_a).happens(rng)
     }

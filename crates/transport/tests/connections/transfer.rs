@@ -83,13 +83,12 @@ fn slow_start_ends_at_the_initial_threshold() {
     assert_eq!(first_rounds(Some(4)), [10, 10, 11, 12]);
 }
 
-/// Every second segment is acknowledged, the last of an odd number after the delay. Counted by bytes windows double;
-/// counted by acknowledgments 10 segments bring 5, 15 bring 8, 23 bring 12.
+/// Every second segment is acknowledged. Counted by bytes windows double; counted by acknowledgments 8 segments bring 4,
+/// 12 bring 6, 18 bring 9.
 #[test]
 fn windows_grow_by_bytes_or_by_acknowledgments() {
-    for (growth, rounds) in [(transport::Growth::Bytes, [10, 20, 40, 80]), (transport::Growth::Acks, [10, 15, 23, 35])]
-    {
-        let options = transport::TcpOptions { growth, quick_acks: 0, ..Default::default() };
+    for (growth, rounds) in [(transport::Growth::Bytes, [8, 16, 32, 64]), (transport::Growth::Acks, [8, 12, 18, 27])] {
+        let options = transport::TcpOptions { growth, initial_window: 8, quick_acks: 0, ..Default::default() };
         assert_eq!(first_rounds(options), rounds, "{growth:?}");
     }
 }
