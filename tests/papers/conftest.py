@@ -20,7 +20,14 @@ def repeat(paper: Paper, item: str, journal: Journal, directory: Path, *, random
     """
     context = Context(paper.published.items[item], journal, directory, quick=True, jobs=2, machine=paper.machine)
     outcome = paper.items[item](context)
-    assert problems(paper.published.items[item], outcome, random=random and bool(context.work)) == []
+    found = problems(
+        paper.published.items[item],
+        outcome,
+        random=random and bool(context.work),
+        literals=paper.literals(),
+        labels=context.labels,
+    )
+    assert found == []
     return outcome
 
 

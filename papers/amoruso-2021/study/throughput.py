@@ -98,11 +98,8 @@ def _c_up(found: Results) -> list[Claim]:
             137,
             found["both"].mbps,
             cause="setting: the parameters come from the single paths: Ethernet at its card's rate and Wi-Fi alike "
-            "make "
-            "about twice of "
-            "it. 137 Mbit/s need an access of about 145 Mbit/s, or paths of about 70 Mbit/s; with an access of "
-            "145 the same "
-            "runs give that (section 6.1).",
+            "make about twice of it. The printed rate needs a slower access or slower paths; with such an access the "
+            "same runs give it (section 6.1).",
         ),
         truth(
             "alike",
@@ -122,11 +119,9 @@ def _c_down(found: Results) -> list[Claim]:
             "C, download: both reach 87 Mbit/s",
             87,
             found["both"].mbps,
-            cause="work: the one single-path value printed for a download from the cloud is 20 MB by Ethernet in 5.192 "
-            "s (figure 5.35): "
-            "33 Mbit/s, of which two make less than 87. These need more than 43.5 Mbit/s by Ethernet, another "
-            "day's rate; with 57 "
-            "and 46 Mbit/s the same runs give more than 87 (section 6.1).",
+            cause="work: the one single-path value printed for a download from the cloud (figure 5.35) is a rate of "
+            "which two make less than 87 Mbit/s. These need another day's rate by Ethernet; with such rates the same "
+            "runs give more (section 6.1).",
         ),
         truth(
             "comparable",
@@ -323,8 +318,8 @@ def _sum(found: Results) -> list[Claim]:
             f"{part:.2f} of the sum; {rates(found)}",
             every(Equality(part, ONE), below(best, found["both"].mbps)),
             cause="algorithm: every path of B ends in the server's Wi-Fi. With the air that Wi-Fi alone shows, "
-            "x_ethernet + 2·x_wifi ≤ R keeps both below the sum, which would need an R of 1.5 times as much (section "
-            "6.1's table); and with that Wi-Fi alone would have more, too.",
+            "x_ethernet + 2·x_wifi ≤ R keeps both below the sum, which would need a larger R (section 6.1's table); "
+            "and with that Wi-Fi alone would have more, too.",
         )
     ]
 
@@ -343,10 +338,8 @@ def _b_down(found: Results) -> list[Claim]:
             "B, download: both have 115 Mbit/s",
             115,
             found["both"].mbps,
-            cause="setting: the airtime law gives more for the Wi-Fi that figure 5.29 implies: 93 + (R − 93)/2. 115 "
-            "Mbit/s "
-            "are its result for a "
-            "Wi-Fi of 68 Mbit/s alone.",
+            cause="setting: the airtime law gives more for the Wi-Fi that figure 5.29 implies: Ethernet's rate and "
+            "half of what R leaves. The printed rate is its result for a slower Wi-Fi.",
         ),
         more("gain", "B, download: both have more than Ethernet alone", found, "ethernet"),
     ]

@@ -96,10 +96,8 @@ def _p1_claims(context: Context, points: Sequence[Point]) -> Iterator[Claim]:
             published,
             f"{mean:.4f} (fixed point {fixed:.4f})",
             Number(published, mean),
-            "algorithm: the fixed point itself gives more than was measured: windows of random losses follow 1.31/√p "
-            "or "
-            "less, not √2/√p, "
-            "and a shorter queue than the testbed's changes the round-trip time, which enters squared. That is "
+            "algorithm: the fixed point itself is off: windows of random losses follow less than the √2/√p that it "
+            "takes, and a queue other than the testbed's changes the round-trip time, which enters squared. That is "
             "inferred, no run shows it.",
         )
 
@@ -213,11 +211,8 @@ def figure_1(context: Context) -> Outcome:
 
 
 _FLOOR: Final = (
-    "algorithm: the same trend everywhere; where type-1 users are most, type 2 has less than calculated. The fixed "
-    "point's "
-    "windows on the second path "
-    "are 1.5 to 2.5 segments there, real ones stay near 3: a loss leaves two segments (RFC 5681), and they grow from "
-    "there."
+    "algorithm: the same trend everywhere. Where type-1 users are most their windows on the second path are at the "
+    "least that a loss leaves, which the fixed point does not know: it has fractions of a segment there."
 )
 
 
@@ -259,14 +254,10 @@ def _longer(context: Context, points: Sequence[Point]) -> pl.DataFrame:
 
 
 _NEAR: Final = (
-    "algorithm: OLIA's window on the second path is 1.5 to 2.2 segments on average, not the optimum's one: it tells "
-    "the better "
-    "path by the longest of its last "
-    "distances between losses, and with two paths whose losses differ two- or threefold chance makes the worse one "
-    "look better now "
-    "and then; α then adds half a segment a round trip until the next loss there. A longer second path makes that "
-    "rarer, as the second "
-    "table shows."
+    "algorithm: OLIA's window on the second path is above the optimum's one segment (first table): it tells the "
+    "better path by the longest of its last distances between losses, and chance makes the worse one look better "
+    "now and then; α then adds half a segment a round trip until the next loss there. A longer second path makes "
+    "that rarer, as the second table shows."
 )
 
 
@@ -285,7 +276,7 @@ def figure_9(context: Context) -> Outcome:
             "type2-gain",
             "With OLIA type-2 users have up to twice what they have with LIA",
             "2 times",
-            f"up to {max(gains):.2f} times",
+            f"up to {max(gains):.2f} times (optimum with probing cost {best:.2f})",
             Ratio(context.published["type2-gain"], max(gains)),
             f"algorithm: the optimum with probing cost itself allows {best:.2f} times what our LIA leaves: it takes "
             f"from "
@@ -358,12 +349,10 @@ def figure_10(context: Context) -> Outcome:
             "rise-olia",
             "With OLIA p2 rises at most 1.3-fold above what it is without type-1 users",
             "1.3 times",
-            f"{rise['olia']:.2f} times",
+            f"{rise['olia']:.2f} times (optimum with probing cost {best_rise:.2f})",
             times(context.published["rise-olia"], worst["olia"], before),
             f"algorithm: even the optimum with one probing segment a round trip has {best_rise:.2f} times at N1 = 3 "
-            f"N2 by "
-            f"the closed form: 30 users probing "
-            "take 2.4 of 10 Mbit/s. Less than that cannot be had with windows of one segment.",
+            "N2 by the closed form. Less than that cannot be had with windows of one segment.",
         ),
         Claim(
             "rise-lia",

@@ -193,18 +193,10 @@ _SESSIONS: Final = (
 
 
 _FLAPPING: Final = (
-    "algorithm: OLIA lies between LIA and a fully coupled control. A path with a window of 1 to 4 segments sends as "
-    "many a round "
-    "trip, and is best again (equation 4) only after as many segments without a loss as the other path has had at "
-    "best: "
-    "some 300 at this loss, 10 to 45 s. Until then α is 0, and the first term adds (w/Σw)² of a segment a round "
-    "trip, hardly "
-    "a hundredth. The rule played alone, without any transport, has one path over 80 % for 30 % of the time (LIA 10 "
-    "%, α "
-    "left out 53 %), so it is the algorithm's own. The testbed ran the kernel's form, which keeps two segments after "
-    "a loss and moves by whole segments: most of its runs are within 40 to 60 %. Over 600 s OLIA's runs still have "
-    "shares from 0.35 to 0.67; an acknowledgment for each segment or another weight of RED's average changes "
-    "little, and with a drop-tail queue it is worse."
+    "algorithm: OLIA lies between LIA and a fully coupled control (table). A path with a window of a few segments "
+    "sends as many a round trip, and is best again (equation 4) only after as many segments without a loss as the "
+    "other path has had at best. Until then α is 0 (second figure), and the first term adds (w/Σw)² of a segment a "
+    "round trip, which is next to nothing."
 )
 
 

@@ -205,12 +205,19 @@ def chapter_8(context: Context) -> Outcome:
                     less(found["MPPERT, 2"], found[f"MPPERT, {paths}"]),
                     alike(found[f"MPPERT, {paths}"], found[f"MPPERT, {2 * paths}"]),
                 ),
-                cause="algorithm: subflows take paths by chance: four take 2.7 of four paths in the mean, eight 3.6.",
+                cause="algorithm: subflows take paths by chance: in the mean "
+                f"{_taken(paths, paths):.1f} of {paths} paths if they are as many, {_taken(2 * paths, paths):.1f} if "
+                "twice as many.",
             ),
         ],
         tables=[("Permutation traffic, 16 hosts at 100 Mbit/s", table)],
         notes=["The thesis names the topology and no numbers; the network is scenarios/fat-tree.toml's."],
     )
+
+
+def _taken(subflows: int, paths: int) -> float:
+    """Paths that subflows take at least once in the mean, each drawing one by itself."""
+    return paths * (1 - (1 - 1 / paths) ** subflows)
 
 
 def _fat_tree(traffic: dict[str, Any]) -> dict[str, Any]:

@@ -125,8 +125,7 @@ def _apart(means: dict[str, list[float]]) -> float:
 
 _TIMES: Final = (
     "setting: the average over 10 s of correlations over 2 s; the thesis prints neither length. Starts fall into the "
-    "first "
-    "20 s, and in slow start all queues fill at once."
+    "beginning, and in slow start all queues fill at once."
 )
 
 

@@ -191,7 +191,7 @@ def _phases(context: Context) -> tuple[pl.DataFrame, str]:
         rows.append({"": name, "MPTCP, Mbit/s": got["total"].text(2), "over a background flow's": ratio})
         ratios.append(ratio)
     told = (
-        f"algorithm: phase effects (Floyd and Jacobson 1992): the multipath flow gets {ratios[0]:.2f} of a "
+        f"algorithm: phase effects (Floyd and Jacobson): the multipath flow gets {ratios[0]:.2f} of a "
         f"background flow's rate here, {ratios[1]:.2f} and {ratios[2]:.2f} if its RTT is 2 and 8 ms longer, "
         f"{ratios[3]:.2f} with 2 ms of jitter (published: 0.33). Who is hit by an overflow is a matter of "
         "milliseconds, not of the control."
@@ -460,7 +460,7 @@ def _alpha(context: Context, scenario: Mapping[str, Any]) -> str:
     told = ", ".join(f"{mine:.2f} against {other:.2f} with {cap:g}" for cap, (mine, other) in found.items())
     enough = [cap for cap, (mine, other) in found.items() if mine > other]
     ending = f"α of {enough[0]:g} makes it so." if enough else "So α is not the cause, which is not known."
-    return f"unknown: α is at most 16 between Reno flows. In Mbit/s, MPPERT against MPTCP, it is {told}. {ending}"
+    return f"unknown: α has a bound between Reno flows. In Mbit/s, MPPERT against MPTCP, it is {told}. {ending}"
 
 
 def figure_17(context: Context) -> Outcome:

@@ -335,8 +335,7 @@ def _totals(context: Context, kind: str, k: float) -> Outcome:
                 f"times the TCP flows' there: {told}",
                 every(below(Found(1.0), ratio) for ratio in tcp),
                 cause="algorithm: where Reno keeps the buffer nearly full, PERT answers early in every round trip and "
-                "α, at most "
-                "16, does not make up for it.",
+                "α, which is bounded, does not make up for it.",
             )
         ]
     return Outcome(claims, tables=[("Throughputs, Mbit/s of packets", frame)], notes=[f"k = {k:g}."])

@@ -118,8 +118,10 @@ def reproduce(
     finally:
         bars.close()
     _show(repetition)
+    literals = loaded.literals()
     for done in repetition.done:
-        for problem in problems(done.item, done.outcome, random=bool(done.work)):
+        random = bool(done.work)
+        for problem in problems(done.item, done.outcome, random=random, literals=literals, labels=done.labels):
             say(f"note: {problem}")
     say(f"wrote {directory / 'report.html'}")
 

@@ -1,6 +1,9 @@
 """Why claims do not hold, by kinds: a cause begins with one of these words and a colon."""
 
+import ast
 import re
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 KINDS: Final = {
@@ -17,6 +20,8 @@ _REFERENCE: Final = re.compile(
     rf"phases?|paths?|subflows?|clients?|scenarios?)\s+{_PLACE}(?:(?:,| and| to| or) {_PLACE})*",
     re.IGNORECASE,
 )
+_FILLED_IN: Final = re.compile(r"\{[^{}]*\}")
+"""What a template's values take the place of."""
 _NUMBER: Final = re.compile(r"(?<![\w.])[−+-]?\d[\d,]*(?:\.\d+)?(?!\w)")
 
 
@@ -33,6 +38,41 @@ def text_of(cause: str) -> str:
         return cause
     rest = rest.strip()
     return rest[:1].upper() + rest[1:]
+
+
+def literals(study: Path) -> frozenset[str]:
+    """The pieces of sentences with numbers in a study's sources: numbers that nobody computes."""
+    found: set[str] = set()
+    for file in sorted(study.glob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        docstrings = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
+        for each in ast.walk(tree):
+            if isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in docstrings:
+                found |= {piece for piece in _FILLED_IN.split(each.value) if " " in piece.strip() and figures(piece)}
+    return frozenset(found)
+
+
+def strays(cause: str, record: Iterable[str | float], literals: Iterable[str]) -> list[str]:
+    """The numbers of a cause that stand in its study's sources and that the record of the run has not.
+
+    The record is texts with numbers, and numbers. A number is there if one of these is the same to its digits, or as a
+    percentage. Whole numbers below ten are words of a sentence.
+    """
+    known: list[float] = []
+    for each in record:
+        known += [float(number) for number in figures(each)] if isinstance(each, str) else [float(each)]
+    written = [number for piece in sorted(literals) if piece in cause for number in figures(piece)]
+    return [number for number in dict.fromkeys(written) if not _is_plain(number) and not _is_known(number, known)]
+
+
+def _is_plain(number: str) -> bool:
+    return number.isdigit() and int(number) < 10
+
+
+def _is_known(number: str, known: Iterable[float]) -> bool:
+    value, digits = abs(float(number)), len(number.partition(".")[2])
+    slack = 0.5000001 * 10**-digits
+    return any(abs(scale * abs(each) - value) <= slack for each in known for scale in (1, 100))
 
 
 def figures(text: str) -> list[str]:

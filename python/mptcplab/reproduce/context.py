@@ -67,6 +67,8 @@ class Context:
         self.jobs = jobs
         self.engine = engine
         self.work: Work = {}
+        self.labels: set[str | float] = set()
+        """Of all runs that the item looked at."""
         self._journal = journal
         self._workers = workers
         self._progress = progress
@@ -86,6 +88,8 @@ class Context:
         """
         available(engine)
         check_labels([labels for labels, _, _ in wanted])
+        told = (label for labels, _, _ in wanted for label in labels.values())
+        self.labels.update(label for label in told if isinstance(label, str | int | float))
         planned: list[Planned] = []
         virtual = find(engine).virtual_time
         carry_out(

@@ -1,6 +1,6 @@
 """The result of repeating an item: claims with verdicts, tables and figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -75,14 +75,41 @@ def covered(item: Item, outcome: Outcome) -> set[str]:
     return named & {*item.values, *item.statements}
 
 
-def problems(item: Item, outcome: Outcome, *, random: bool = False) -> list[str]:
+def recorded(item: Item, outcome: Outcome) -> list[str | float]:
+    """What a run puts on record, and what the item has printed: all that the figures of a cause may come from."""
+    record: list[str | float] = [value.number for value in item.values.values()]
+    record += item.statements.values()
+    for claim in outcome.claims:
+        record += [claim.text, claim.check.text()]
+        record += [each for each in (claim.published, claim.found) if each is not None]
+    for caption, table in outcome.tables:
+        record += [caption, *table.columns]
+        for column in table:
+            if column.dtype.is_numeric():
+                record += [float(each) for each in column.drop_nulls().to_list()]
+            else:
+                record += [str(each) for each in column.drop_nulls().to_list()]
+    return record
+
+
+def problems(
+    item: Item,
+    outcome: Outcome,
+    *,
+    random: bool = False,
+    literals: Iterable[str] = (),
+    labels: Iterable[str | float] = (),
+) -> list[str]:
     """What makes an outcome unfit to be shown: for the tests of a paper, which demand that there is nothing.
 
     `random` says that the item rests on runs with seeds: then every check states how precisely its find is known.
+    `literals` are the sentences with numbers of the study (`causes.literals`): such a number in a cause must be on
+    record, or among the `labels` of the item's runs.
     """
     found = []
     known = {*item.values, *item.statements}
     ids = [claim.id for claim in outcome.claims]
+    record = [*recorded(item, outcome), *labels]
     for claim in outcome.claims:
         if claim.check.counterexample().verdict != "differs":
             found.append(f"{item.id}: {claim.id} cannot come out as differing")
@@ -90,6 +117,9 @@ def problems(item: Item, outcome: Outcome, *, random: bool = False) -> list[str]
             found.append(f"{item.id}: {claim.id} differs and gives no cause")
         if random and not claim.check.has_interval:
             found.append(f"{item.id}: {claim.id} rests on runs and states no interval (0 for a calculated value)")
+        stray = causes.strays(claim.cause, record, literals)
+        if stray:
+            found.append(f"{item.id}: the cause of {claim.id} says {', '.join(stray)}, which the record has not")
         unknown = {claim.id.split("/")[0], *claim.covers} - known
         found += [f"{item.id}: the claim {claim.id} is about {name}, which published.toml has not" for name in unknown]
         if ids.count(claim.id) > 1:

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Final
 
 from mptcplab.errors import Error
-from mptcplab.reproduce import machine, published
+from mptcplab.reproduce import causes, machine, published
 from mptcplab.reproduce.context import Context
 from mptcplab.reproduce.machine import Machine
 from mptcplab.reproduce.outcome import Outcome
@@ -37,6 +37,10 @@ class Paper:
     """What it can be repeated on; the study's ENGINES."""
     machine: Machine = field(default_factory=Machine)
     """What the work ran on."""
+
+    def literals(self) -> frozenset[str]:
+        """The sentences of the study that have numbers (`causes.literals`)."""
+        return causes.literals(self.directory / "study")
 
     def require(self, engine: str) -> None:
         """Raise PaperError unless the study runs on this engine."""

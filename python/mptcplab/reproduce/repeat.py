@@ -72,7 +72,7 @@ def repeat(
                 other = made(by_text=True)
                 by_text = study(other)
                 work = {**work, **other.work}
-            done.append(Done(item, outcome, work, time.monotonic() - began_s, quick, by_text))
+            done.append(Done(item, outcome, work, time.monotonic() - began_s, quick, by_text, context.labels))
             if finished is not None:
                 finished(done[-1])
         repetition = Repetition(paper, done, quick, jobs, _origin(engine), engine)

@@ -3,7 +3,7 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -60,6 +60,8 @@ class Done:
     quick: bool = False
     by_text: Outcome | None = None
     """By the text alone, where that reads the machine otherwise."""
+    labels: Collection[str | float] = ()
+    """Of the item's runs."""
 
     def by_the_text(self, claim: Claim) -> Claim | None:
         """The same claim by the text alone; None where both are the same, or the text gives no such claim."""
