@@ -265,7 +265,7 @@ def _why_short(context: Context, verdict: Check, printed: float) -> str:
         "subflows at once": {"at_once": True},
         "windows from 1": {"window": 1},
         "both, as in §5": {"at_once": True, "window": 1},
-        "queues of 10 packets": {"queue": "10 packets"},
+        "queues of ten packets": {"queue": "10 packets"},
     }
     values = {}
     for name, changes in tries.items():

@@ -17,7 +17,7 @@ KINDS: Final = {
 _PLACE: Final = r"[A-Z]?\.?\d[\d.]*"
 _REFERENCE: Final = re.compile(
     r"\b(?:figures?|tables?|equations?|sections?|chapters?|theorems?|corollary|appendix|pages?|RFC|Linux|networks?|"
-    rf"phases?|paths?|subflows?|clients?|scenarios?)\s+{_PLACE}(?:(?:,| and| to| or) {_PLACE})*",
+    rf"phases?|paths?|subflows?|clients?|scenarios?)\s+{_PLACE}(?:(?:,| and| to| or) {_PLACE})*|§ ?{_PLACE}",
     re.IGNORECASE,
 )
 _FILLED_IN: Final = re.compile(r"\{[^{}]*\}")
