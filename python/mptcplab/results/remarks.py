@@ -27,7 +27,8 @@ def of(description: Mapping[str, Any], rows: Mapping[str, Sequence[Row]], notes:
     kinds = {kind["name"]: kind for kind in description["connections"]}
     found = []
     for row in rows["connections"]:
-        kind = kinds.get(row["name"])
+        # The engine model calculates a state in which nothing starts or fails.
+        kind = kinds.get(row["name"]) if row["start_s"] is not None else None
         if kind is not None and not any(note.startswith(f"{row['name']} {row['index']} failed") for note in notes):
             found += [*_unopened(description, kind, row), *_far_below(description, kind, row)]
     return found
