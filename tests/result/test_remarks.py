@@ -79,6 +79,11 @@ def test_what_may_bound_tcp_as_well_is_no_reason(override: str) -> None:
     assert [note for note in far.notes if "advise" in note] == []
 
 
+def test_one_path_on_purpose_is_no_reason() -> None:
+    alone = run('path_manager = "default"\n', "duration=20 s", "link.b.rate=50 Mbit/s")
+    assert [note for note in alone.notes if "advise" in note] == []
+
+
 def test_the_engine_model_has_no_connection_that_opens() -> None:
     result = mptcplab.run(Scenario.from_toml(TWO.format(more="", rate="10 Mbit/s", queue="50 ms")), "model")
     assert not [note for note in result.notes if "open" in note or "advise" in note]

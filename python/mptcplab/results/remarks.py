@@ -20,17 +20,20 @@ _LARGEST_WINDOW_BYTES: Final = 3 << 20
 
 
 def of(description: Mapping[str, Any], rows: Mapping[str, Sequence[Row]], notes: Sequence[str] = ()) -> list[str]:
-    """The remarks on a run's rows (`connections` and others); `description` is the scenario's.
+    """The remarks on a run's rows (`connections` and `subflows`); `description` is the scenario's.
 
     On a connection that failed, which `notes` say, there are none.
     """
     kinds = {kind["name"]: kind for kind in description["connections"]}
-    found = []
+    found: list[str] = []
     for row in rows["connections"]:
-        # The engine model calculates a state in which nothing starts or fails.
+        # On the engine model nothing starts or fails.
         kind = kinds.get(row["name"]) if row["start_s"] is not None else None
         if kind is not None and not any(note.startswith(f"{row['name']} {row['index']} failed") for note in notes):
-            found += [*_unopened(description, kind, row), *_far_below(description, kind, row)]
+            found += _unopened(description, kind, row)
+            used = {each["path"] for each in rows["subflows"] if each["connection"] == row["name"]}
+            if len(used) > 1:
+                found += _far_below(description, kind, row)
     return found
 
 
