@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mptcplab.agent import system, undo
+from mptcplab.agent import programs, system, undo
 from mptcplab.agent.requests import PARAMETERS, Play, Prepare, Simple, parse
 from mptcplab.agent.session import Permissions, Session
+from mptcplab.agent.system import Refused
 from mptcplab.errors import EngineUnavailableError
 from mptcplab.scenario import Scenario, ScenarioError
 from mptcplab.scenario.machines import address
@@ -400,3 +401,15 @@ def test_without_machines_there_is_no_testbed() -> None:
 
     keys = {problem.key for problem in unsupported(Scenario.load("wifi-lte"))}
     assert {"testbed", "link.wifi.interface", "link.lte.interface"} <= keys
+
+
+@pytest.mark.parametrize("value", ["1 s", 1.5, True, [1]])
+def test_a_time_that_is_none_is_refused(value: object) -> None:
+    """The core reads no description of programs alone."""
+    with pytest.raises(Refused, match="an invalid value of stop_ns"):
+        programs.time_of({"stop_ns": value}, "stop_ns")
+
+
+def test_a_time_may_be_missing() -> None:
+    assert programs.time_of({"stop_ns": None}, "stop_ns") is None
+    assert programs.time_of({"stop_ns": 5}, "stop_ns") == 5

@@ -58,6 +58,9 @@ class _One:
     process: Process | None = None
 
 
+_TIMES: Final = ("duration_ns", "warmup_ns", "sample_ns")
+
+
 class Programs:
     """All of them, which is one: the kernel's sockets do not say whose they are, so whatever connects the two machines
     during the run counts, but for the control channel, our own connections, and what was there before."""
@@ -72,7 +75,7 @@ class Programs:
         control_port: int,
     ) -> None:
         self._end = end
-        self._description = description
+        self._description = {**description, **{key: time_of(description, key) for key in _TIMES}}
         # The kernel ends a program with the thread that began it: one that lasts as long as this.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="programs")
         self._here = _Thread(self._thread)
@@ -206,6 +209,14 @@ class Programs:
         }
 
 
+def time_of(of: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401 - None where the description may have that
+    """A time of a description of which the core reads nothing if all connections are programs."""
+    value = of[key]
+    if isinstance(value, bool) or not isinstance(value, int | None):
+        raise Refused(f"an invalid value of {key}")
+    return value
+
+
 def _number(value: float) -> float | None:
     """None for what is no number, which JSON does not have."""
     return value if value == value else None
@@ -226,7 +237,7 @@ def _one(
         asked=asked,
         name=str(connection["name"]),
         start_ns=random.Random(f"{seed}/{connection['name']}/start").randint(*connection["start_ns"]),
-        stop_ns=connection["stop_ns"],
+        stop_ns=time_of(connection, "stop_ns"),
         ledger=Ledger({IPv4Address(address).packed: path for address, path in host["paths"]}, sender),
         directory=place,
         values={"server": server, "client": host["client"], "seed": str(seed), "directory": str(place)},
