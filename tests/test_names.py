@@ -111,7 +111,7 @@ def test_a_result_of_these_names(place: Path, names: list[str]) -> None:
     result = mptcplab.run(scenario, capture=Capture(place / "captures", 0))
     assert result.links["name"].unique(maintain_order=True).to_list() == names
     figures = plots.figures(result)
-    assert [figure.name for figure in figures] == ["goodput", "windows", "rtts", "waiting", "queues"]
+    assert [figure.name for figure in figures] == ["goodput", "windows", "rtts", "lia_alpha", "waiting", "queues"]
     for panel in (panel for figure in figures for panel in figure.panels):
         data = {name: frame.to_dicts() for name, frame in panel.data.items()}
         # Whole, with tooltips and selections, as the page shows it.

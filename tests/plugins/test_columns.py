@@ -51,7 +51,7 @@ def test_the_columns_of_a_control_stand_last_and_are_null_elsewhere(write: Calla
 
 
 def test_a_result_without_such_a_control_has_none(write: Callable[[str, str], Path]) -> None:
-    result = run(Scenario.load(write("", 'congestion = "lia"')))
+    result = run(Scenario.load(write("", 'congestion = "ewtcp"')))
     assert result.samples.schema == polars_schema("samples")
 
 

@@ -86,7 +86,8 @@ def test_groups_are_what_is_coupled(groups: str, built_in: str, write: Callable[
     own = mptcplab.run(scenario)
     other = mptcplab.run(scenario.with_(f'connection.download.congestion="{built_in}"'))
     assert own.subflows.equals(other.subflows)
-    assert own.samples.equals(other.samples)
+    # LIA itself also tells its α.
+    assert own.samples.equals(other.samples.select(own.samples.columns))
 
 
 def test_groups_may_change_while_it_runs(write: Callable[[str, str], Path]) -> None:
