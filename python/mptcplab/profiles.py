@@ -104,7 +104,7 @@ PROFILES: Final = (
         "the TCP of htsim, which data centres of Multipath TCP were simulated with",
         (
             Switch("tcp.loss_detection", "newreno", "tcp.cpp: three duplicate acknowledgments, no SACK"),
-            Switch("tcp.initial_window", 1, "tcp.cpp begins with one segment"),
+            Switch("tcp.initial_window", 1, "TcpSrc::startflow: one segment; ten in later copies"),
             Switch("tcp.segments_per_ack", 1, "TcpSink acknowledges every packet"),
             Switch("tcp.rto_min", "250 ms", "tcp.cpp: not below 250 ms"),
             Switch("tcp.rto_initial", "3 s", "tcp.cpp: 3 s before the first measurement"),

@@ -5,12 +5,11 @@ for something, and the export is refused with the keys that differ.
 """
 
 import math
-import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
+from mptcplab import files
 from mptcplab.scenario import Problem, Scenario, ScenarioError, describe, minitopo, units
 from mptcplab.scenario.errors import show
 from mptcplab.scenario.minitopo import experiment, topology
@@ -123,11 +122,11 @@ def _original(key: tuple[str, ...], connection: str, links: Sequence[Sequence[st
     return ("connection", connection, *key[2:]) if key[:2] == ("connection", "flow") else key
 
 
-def _lost(asked: Mapping[str, Any], files: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str, str]]:
+def _lost(asked: Mapping[str, Any], texts: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str, str]]:
     """What reads back differently: the key, what the scenario has, and what Minitopo would make of it."""
-    with tempfile.TemporaryDirectory(prefix="mptcplab-minitopo-") as name:
-        places = [Path(name) / each for each in FILES]
-        for place, text in zip(places, files, strict=True):
+    with files.scratch("mptcplab-minitopo-") as scratch:
+        places = [scratch / each for each in FILES]
+        for place, text in zip(places, texts, strict=True):
             place.write_text(text, encoding="utf-8")
         try:
             again = Scenario.from_toml(minitopo.convert(*places))

@@ -50,14 +50,13 @@ class _Recording(Context):
 
     def run_many(self, wanted: Sequence[Wanted], *, engine: str = "sim", samples: bool = False) -> Runs:
         """As the base, and kept."""
-        known = self.__dict__.setdefault("points", {})
         read: dict[int, Scenario] = {}
         for labels, given, seed in wanted:
             scenario = read.get(id(given))
             if scenario is None:
                 scenario = read[id(given)] = given if isinstance(given, Scenario) else Scenario.from_dict(given)
             key = (scenario.sha256(), engine)
-            known.setdefault(key, _Point(scenario, labels, engine)).seeds.add(seed)
+            self.points.setdefault(key, _Point(scenario, labels, engine)).seeds.add(seed)
         return super().run_many(wanted, engine=engine, samples=samples)
 
 
