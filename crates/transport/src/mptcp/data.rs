@@ -331,3 +331,62 @@ impl<P: Stream> Connection<P> {
         self.owe_acknowledgment(r);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{MS, WINDOW, arrives, data, established};
+    use super::*;
+    use crate::Protocol;
+
+    /// RFC 5681 §4.2; at the data level nothing is missing, and the DATA_ACK says so only when the hole is filled.
+    #[test]
+    fn data_behind_a_hole_is_acknowledged_at_once() {
+        let mut c = established(Protocol::Mptcp, 1);
+        let behind = data(&c, 1_001, 1_000, 1_000, 1_000);
+        arrives(&mut c, MS, 0, behind);
+        let (_, ack) = c.transmit(MS).expect("a duplicate acknowledgment");
+        assert_eq!((ack.ack, ack.options.sack.as_slice()[0].left), (5_001, 6_001));
+        assert_eq!(ack.options.dss.and_then(|dss| dss.data_ack), Some(DataNumber::Long(c.data_ack().on_wire())));
+        assert_eq!(c.rx.nxt(), Offset::FIRST);
+        let first = data(&c, 1, 0, 1_000, 1_000);
+        arrives(&mut c, 2 * MS, 0, first);
+        assert_eq!((c.rx.nxt().octets(), c.transmit(2 * MS).map(|(_, ack)| ack.ack)), (2_000, Some(7_001)));
+    }
+
+    /// RFC 8684 §3.3.1: a mapping may be of more than the segment that it comes with.
+    #[test]
+    fn a_mapping_holds_for_the_segments_that_follow() {
+        let mut c = established(Protocol::Mptcp, 1);
+        for (seq, mapped) in [(1, 300), (101, 0), (201, 0)] {
+            let part = data(&c, seq, u64::from(seq) - 1, 100, mapped);
+            arrives(&mut c, MS, 0, part);
+        }
+        assert_eq!((c.rx.nxt().octets(), c.subflows[0].rcv_nxt), (300, 301));
+    }
+
+    /// RFC 8684 §3.3.5: the window is the connection's, and what lies beyond is not acknowledged on the subflow.
+    #[test]
+    fn data_beyond_the_window_of_the_connection_is_as_if_lost() {
+        let mut c = established(Protocol::Mptcp, 1);
+        let beyond = data(&c, 1, WINDOW - 500, 1_000, 1_000);
+        arrives(&mut c, MS, 0, beyond);
+        assert_eq!(c.subflows[0].rcv_nxt, 1);
+        let within = data(&c, 1, WINDOW - 1_000, 1_000, 1_000);
+        arrives(&mut c, 2 * MS, 0, within);
+        assert_eq!((c.subflows[0].rcv_nxt, c.rx.nxt(), c.rx.has_hole()), (1_001, Offset::FIRST, true));
+    }
+
+    /// RFC 8684 §3.3.3: the DATA_FIN takes the last octet of its mapping. Data of two subflows, the later half first.
+    #[test]
+    fn the_stream_ends_at_the_data_fin_when_all_before_it_is_there() {
+        let mut c = established(Protocol::Mptcp, 2);
+        let mut last = data(&c, 1, 1_000, 1_000, 1_001);
+        last.options.dss.as_mut().unwrap().data_fin = true;
+        arrives(&mut c, MS, 1, last);
+        assert_eq!((c.poll_event(), c.data_ack()), (None, c.numbers.theirs(Offset::FIRST)));
+        let first = data(&c, 1, 0, 1_000, 1_000);
+        arrives(&mut c, 2 * MS, 0, first);
+        assert_eq!(c.poll_event(), Some(Event::EndOfStream));
+        assert_eq!((c.rx.nxt().octets(), c.data_ack()), (2_000, c.numbers.theirs(Offset::after(2_001))));
+    }
+}

@@ -377,3 +377,95 @@ impl<P: Stream> Connection<P> {
         self.window_blocks += u64::from(fastest.is_some_and(usable));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{MS, arrives, established, segment, sent};
+    use super::*;
+    use crate::Protocol;
+    use wire::Segment;
+
+    /// RFC 9293 §3.8.6.2.1: a window that has room for a part of a segment only waits to open, unless nothing is under way.
+    #[test]
+    fn a_segment_is_not_cut_short_while_an_acknowledgment_is_under_way() {
+        let mut c = established(Protocol::Mptcp, 1);
+        c.tx.begin(1_500);
+        c.offer(10_000);
+        assert_eq!(sent(&mut c, MS), [(0, 0, 1_000)]);
+        let mut c = established(Protocol::Mptcp, 1);
+        c.tx.begin(500);
+        c.offer(10_000);
+        assert_eq!(sent(&mut c, MS), [(0, 0, 500)]);
+    }
+
+    /// Nagle (RFC 9293 §3.7.4): the last short segment waits for the acknowledgment, or for the end of the stream.
+    #[test]
+    fn a_short_segment_waits_while_data_is_outstanding() {
+        let mut c = established(Protocol::Tcp, 1);
+        c.offer(1_500);
+        assert_eq!(sent(&mut c, MS), [(0, 0, 1_000)]);
+        let mut acknowledged = established(Protocol::Tcp, 1);
+        acknowledged.offer(1_500);
+        sent(&mut acknowledged, MS);
+        arrives(&mut acknowledged, 11 * MS, 0, segment(1, 1_001, 0));
+        assert_eq!(sent(&mut acknowledged, 11 * MS), [(0, 1_000, 500)]);
+        c.close(2 * MS);
+        assert_eq!(sent(&mut c, 2 * MS), [(0, 1_000, 500)], "nothing will be added to it");
+    }
+
+    /// New data goes over the shortest round trip, and over the next one when that window is full.
+    #[test]
+    fn the_shortest_round_trip_is_filled_first() {
+        let mut c = established(Protocol::Mptcp, 2);
+        (c.views[0].cwnd, c.views[1].cwnd) = (2.0, 1.0);
+        c.offer(10_000);
+        assert_eq!(sent(&mut c, MS), [(0, 0, 1_000), (0, 1_000, 1_000), (1, 2_000, 1_000)]);
+    }
+
+    /// RFC 8684 §3.3.6: what another subflow carried in vain goes before new data, over one that has not tried it.
+    #[test]
+    fn a_reinjection_goes_first() {
+        let mut c = established(Protocol::Mptcp, 2);
+        c.offer(10_000);
+        c.views[0].cwnd = 2.0;
+        c.views[1].cwnd = 0.0;
+        assert_eq!(sent(&mut c, MS), [(0, 0, 1_000), (0, 1_000, 1_000)]);
+        c.reinjections.add(Offset::FIRST, Offset::after(1_000), 0);
+        c.views[1].cwnd = 2.0;
+        c.usual.forget(); // it has got room
+        c.due.data = true;
+        let (r, again) = c.transmit(2 * MS).unwrap();
+        assert_eq!((r, again.payload.offset, again.payload.len), (SubflowId(1), 0, 1_000));
+        assert_eq!(c.timers.hole_tried, SubflowSet::one(1));
+        assert_eq!(sent(&mut c, 2 * MS), [(1, 2_000, 1_000)]);
+    }
+
+    /// Raiciu 2012 §4.2: the window is halved, and the threshold only where the window has outgrown it.
+    #[test]
+    fn a_penalty_halves_the_window() {
+        let penalised = |cwnd, ssthresh, phase| {
+            let mut c = established(Protocol::Mptcp, 2);
+            (c.views[0].cwnd, c.views[0].ssthresh, c.views[0].phase) = (cwnd, ssthresh, phase);
+            c.penalise(MS, SubflowSet::one(0));
+            (c.views[0].cwnd, c.views[0].ssthresh)
+        };
+        assert_eq!(penalised(10.0, 8.0, Phase::Open), (5.0, 4.0));
+        assert_eq!(penalised(10.0, 20.0, Phase::Open), (5.0, 20.0), "in slow start");
+        assert_eq!(penalised(1.5, 1.0, Phase::Open), (1.0, 2.0), "not below one segment, and a threshold of two");
+        assert_eq!(penalised(10.0, 8.0, Phase::Recovery), (10.0, 8.0), "a recovery sets its own");
+    }
+
+    /// RFC 8684 §3.3.5: the window of the connection bounds what all subflows send.
+    #[test]
+    fn the_window_of_the_connection_is_one_for_all_subflows() {
+        let mut c = established(Protocol::Mptcp, 2);
+        (c.views[0].cwnd, c.views[1].cwnd) = (2.0, 10.0);
+        c.tx.begin(3_000);
+        c.offer(10_000);
+        assert_eq!(sent(&mut c, MS), [(0, 0, 1_000), (0, 1_000, 1_000), (1, 2_000, 1_000)]);
+        let mut opened = Segment { window: 4_000, ..super::super::fixture::signal(&c, 1, 1_001, 0) };
+        opened.payload = wire::Span { offset: 0, len: 0 };
+        arrives(&mut c, 11 * MS, 0, opened);
+        assert_eq!(sent(&mut c, 11 * MS), [(0, 3_000, 1_000)]);
+    }
+}

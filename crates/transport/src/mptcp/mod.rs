@@ -9,6 +9,8 @@ mod data;
 mod dispatch;
 mod fallback;
 mod first_windows;
+#[cfg(test)]
+mod fixture;
 mod handshake;
 mod icmp;
 mod join;

@@ -251,3 +251,74 @@ impl<P: Stream> Connection<P> {
         self.views.iter_mut().for_each(|v| v.queued = 0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{MS, established};
+    use super::*;
+    use crate::Protocol;
+    use wire::Span;
+
+    /// Octets `from` to `to` are bound to subflow `r`, as a scheduler does it that looks ahead.
+    fn bind(c: &mut Connection<Span>, r: usize, from: u64, to: u64) {
+        c.tx.advance(to - c.tx.nxt().octets());
+        c.bind(SubflowSet::one(r), Offset::after(from), Offset::after(to), false);
+    }
+
+    /// What goes out of what waits: subflow, place and length.
+    fn waiting(c: &mut Connection<Span>) -> Option<(usize, u64, u64)> {
+        match c.transmit_waiting(MS, SubflowSet(u64::MAX), &mut Outgoing::default()) {
+            Waited::Sent(r) => c.subflows[r].board.iter().last().map(|sent| (r, sent.offset.octets(), sent.data_len())),
+            Waited::Dropped | Waited::Nothing => None,
+        }
+    }
+
+    #[test]
+    fn what_the_peer_has_meanwhile_is_not_sent() {
+        let mut c = established(Protocol::Mptcp, 2);
+        c.offer(10_000);
+        bind(&mut c, 1, 0, 3_000);
+        assert_eq!(c.views[1].queued, 3);
+        c.tx.acknowledge(Offset::after(1_500));
+        assert_eq!(waiting(&mut c), Some((1, 1_500, 1_000)));
+        assert_eq!((c.views[1].queued, waiting(&mut c), c.views[1].queued), (1, Some((1, 2_500, 500)), 0));
+    }
+
+    /// Minshall's form of Nagle's rule: a short segment waits for an earlier short one, not for full ones.
+    #[test]
+    fn one_short_segment_is_under_way_at_a_time() {
+        let mut c = established(Protocol::Mptcp, 1);
+        c.offer(10_000);
+        bind(&mut c, 0, 0, 1_500);
+        assert_eq!(waiting(&mut c), Some((0, 0, 1_000)));
+        assert_eq!(waiting(&mut c), Some((0, 1_000, 500)), "behind a full one");
+        bind(&mut c, 0, 1_500, 1_600);
+        assert_eq!(waiting(&mut c), None, "behind a short one");
+        c.subflows[0].snd_una = 1_501;
+        assert_eq!(waiting(&mut c), Some((0, 1_500, 100)));
+    }
+
+    #[test]
+    fn what_waited_on_a_subflow_that_fails_is_bound_again() {
+        let mut c = established(Protocol::Mptcp, 2);
+        c.offer(10_000);
+        bind(&mut c, 0, 0, 2_000);
+        bind(&mut c, 1, 2_000, 3_000);
+        assert_eq!(waiting(&mut c), Some((0, 0, 1_000)));
+        c.give_back(0, true);
+        assert_eq!((c.views[0].queued, c.views[1].queued, c.due.data), (0, 1, true));
+        let returned = c.plan_mut().first_returned(Offset::FIRST);
+        assert_eq!(returned, Some((Offset::after(1_000), Offset::after(2_000))), "the first 1,000 octets have left");
+    }
+
+    /// RFC 8684 §3.7: after a fallback the subflow is the stream, which goes on where it was sent up to.
+    #[test]
+    fn before_a_fallback_what_waits_is_unsent_again() {
+        let mut c = established(Protocol::Mptcp, 1);
+        c.offer(10_000);
+        bind(&mut c, 0, 0, 3_000);
+        waiting(&mut c);
+        c.unbind();
+        assert_eq!((c.tx.nxt().octets(), c.views[0].queued, c.reinjections.len()), (1_000, 0, 0));
+    }
+}

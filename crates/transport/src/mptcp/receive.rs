@@ -544,3 +544,84 @@ impl<P: Stream> Connection<P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{MS, WINDOW, arrives, data, established, segment, sent, signal};
+    use super::*;
+    use crate::Protocol;
+
+    /// RFC 9293 §3.10.7.4, fifth, at the data level: what was never sent cannot have arrived.
+    #[test]
+    fn a_data_ack_of_what_was_never_sent_is_ignored() {
+        let mut c = established(Protocol::Mptcp, 1);
+        c.offer(2_000);
+        assert_eq!(sent(&mut c, MS), [(0, 0, 1_000), (0, 1_000, 1_000)]);
+        let beyond = signal(&c, 1, 1_001, 2_001);
+        arrives(&mut c, 11 * MS, 0, beyond);
+        assert_eq!((c.tx.una().octets(), c.subflows[0].snd_una), (0, 1_001));
+        let within = signal(&c, 1, 2_001, 2_000);
+        arrives(&mut c, 12 * MS, 0, within);
+        assert_eq!((c.tx.una().octets(), c.subflows[0].snd_una), (2_000, 2_001));
+    }
+
+    /// RFC 8684 §3.3.1: a mapping counts from its own subflow sequence number. A middlebox has cut a segment of 1,000 octets in two,
+    /// each of which has the mapping of all.
+    #[test]
+    fn both_parts_of_a_segment_stand_where_its_mapping_says() {
+        let mut c = established(Protocol::Mptcp, 1);
+        for (seq, len) in [(1, 100), (101, 900)] {
+            let mut part = data(&c, seq, u64::from(seq) - 1, len, 1_000);
+            part.options.dss = data(&c, 1, 0, len, 1_000).options.dss;
+            arrives(&mut c, MS, 0, part);
+        }
+        assert_eq!((c.rx.nxt().octets(), c.mode), (1_000, Mode::Mptcp));
+    }
+
+    /// RFC 8684 §3.7: on the only subflow data without a mapping continues the stream, which is TCP's from then on. This mapping is
+    /// of other octets.
+    #[test]
+    fn a_mapping_of_other_octets_is_none() {
+        let mut c = established(Protocol::Mptcp, 1);
+        for seq in [1, 101] {
+            let mut other = data(&c, seq, 0, 100, 100);
+            other.options.dss = data(&c, 1, 0, 100, 100).options.dss;
+            arrives(&mut c, MS, 0, other);
+            let expected = if seq == 1 { (Mode::Mptcp, 100) } else { (Mode::Tcp, 200) };
+            assert_eq!((c.mode, c.rx.nxt().octets()), expected);
+        }
+    }
+
+    /// RFC 9293 §3.10.7.4, SND.WL1: a segment from further back does not say what room there is.
+    #[test]
+    fn the_window_of_a_segment_that_was_overtaken_does_not_count() {
+        let mut c = established(Protocol::Tcp, 1);
+        arrives(&mut c, MS, 0, Segment { window: 5_000, ..segment(201, 1, 100) });
+        assert_eq!(c.tx.right(), Offset::after(5_000));
+        arrives(&mut c, 2 * MS, 0, Segment { window: 60_000, ..segment(1, 1, 100) });
+        assert_eq!((c.tx.right(), c.rx.nxt().octets()), (Offset::after(5_000), 100));
+    }
+
+    /// RFC 9293 §3.10.7.4, first: what lies beyond the window is cut off, and the FIN behind it.
+    #[test]
+    fn a_fin_goes_with_the_data_that_finds_no_room() {
+        let fin = |len: u64| Segment { flags: Flags::ACK | Flags::FIN, ..segment(1, 1, len as u32) };
+        let mut c = established(Protocol::Tcp, 1);
+        arrives(&mut c, MS, 0, fin(WINDOW + 500));
+        assert_eq!((c.rx.nxt().octets(), c.subflows[0].state), (WINDOW, State::Established));
+        let mut c = established(Protocol::Tcp, 1);
+        arrives(&mut c, MS, 0, fin(WINDOW));
+        assert_eq!((c.rx.nxt().octets(), c.subflows[0].state), (WINDOW, State::CloseWait));
+    }
+
+    /// RFC 5961 §7.
+    #[test]
+    fn challenges_are_answered_now_and_then() {
+        let mut c = established(Protocol::Mptcp, 1);
+        let mut challenged = |now_ns| {
+            arrives(&mut c, now_ns, 0, Segment { flags: Flags::SYN, ..segment(1, 1, 0) });
+            c.transmit(now_ns).is_some()
+        };
+        assert_eq!([1, 2, 500, 501, 502].map(|ms| challenged(ms * MS)), [true, false, false, true, false]);
+    }
+}

@@ -520,3 +520,52 @@ pub(super) const CAPABLE_H: u8 = 0x01;
 fn rare(option: MptcpOption) -> Option<Box<RareOptions>> {
     Some(Box::new(RareOptions { mptcp: vec![option], ..RareOptions::default() }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{MS, arrives, data, established};
+    use crate::{Protocol, SubflowId};
+    use wire::{DataNumber, Flags};
+
+    /// RFC 8684 §3.3.3: the DATA_FIN takes an octet of the last mapping; RFC 9293 §3.9.1.2: PSH on the last data.
+    #[test]
+    fn the_last_data_is_pushed_and_carries_the_data_fin() {
+        let mut c = established(Protocol::Mptcp, 1);
+        c.offer(1_500);
+        c.close(MS);
+        let out: Vec<_> = std::iter::from_fn(|| c.transmit(MS)).map(|(_, segment)| segment).collect();
+        let told = |at: usize| out[at].options.dss.and_then(|dss| dss.mapping.map(|m| (m.ssn, m.len, dss.data_fin)));
+        assert_eq!((told(0), told(1), out.len()), (Some((1, 1_000, false)), Some((1_001, 501, true)), 2));
+        assert_eq!((out[0].flags, out[1].flags), (Flags::ACK, Flags::ACK | Flags::PSH));
+        assert_eq!((out[0].seq, out[1].seq), (1_001, 2_001));
+    }
+
+    #[test]
+    fn the_data_ack_is_of_the_next_octet_expected() {
+        let mut c = established(Protocol::Mptcp, 1);
+        let first = c.data_ack();
+        for seq in [1, 1_001] {
+            let segment = data(&c, seq, u64::from(seq) - 1, 1_000, 1_000);
+            arrives(&mut c, MS, 0, segment);
+        }
+        let (_, ack) = c.transmit(MS).expect("every second segment is acknowledged");
+        let data_ack = ack.options.dss.and_then(|dss| dss.data_ack);
+        assert_eq!((ack.ack, data_ack), (7_001, Some(DataNumber::Long(first.plus(2_000).on_wire()))));
+        assert!(c.transmit(MS).is_none());
+    }
+
+    #[test]
+    fn what_no_window_binds_goes_where_an_answer_is_likeliest_and_soonest() {
+        let mut c = established(Protocol::Mptcp, 3);
+        assert_eq!(c.best_subflow(), Some(0), "the shortest round trip");
+        c.views[0].backup = true;
+        assert_eq!(c.best_subflow(), Some(1));
+        (c.views[1].potentially_failed, c.views[2].potentially_failed) = (true, true);
+        assert_eq!(c.best_subflow(), Some(0), "a backup that works");
+        c.reset_subflow(MS, 0, crate::ResetReason::Unspecified, true);
+        assert_eq!(
+            (c.best_subflow(), c.transmit(MS).map(|(r, reset)| (r, reset.flags.rst()))),
+            (Some(1), Some((SubflowId(0), true)))
+        );
+    }
+}

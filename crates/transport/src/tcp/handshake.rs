@@ -97,3 +97,63 @@ impl<P: Stream> Subflow<P> {
         self.rtt.backoff = 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::subflow::established;
+    use super::*;
+    use crate::TcpOptions;
+    use wire::{RareOptions, Span};
+
+    const MS: u64 = 1_000_000;
+
+    /// The MSS and the shift count after a SYN with these.
+    fn negotiated(mss: Option<u16>, window_scale: Option<u8>) -> (u32, u8, u8) {
+        let mut end = established(&TcpOptions::default());
+        let rare = RareOptions { mss, window_scale, ..RareOptions::default() };
+        let mut syn: Segment<Span> = Segment { window: 9_000, ..Segment::default() };
+        syn.options.rare = Some(Box::new(rare));
+        end.negotiate(&Config::default(), 7, &syn);
+        assert_eq!((end.right, end.rcv_nxt, end.sack, end.timestamps), (9_001, 1, false, false));
+        (end.mss, end.snd_wscale, end.rcv_wscale)
+    }
+
+    #[test]
+    fn the_smaller_mss_holds_and_scaling_is_used_where_both_offer_it() {
+        assert_eq!(negotiated(Some(1_200), Some(3)), (1_200, 3, 7));
+        assert_eq!(negotiated(Some(9_000), None), (1_460, 0, 0), "ours; no scaling without the peer's");
+        assert_eq!(negotiated(None, Some(14)), (536, 14, 7), "RFC 9293 §3.7.1, MUST-15");
+        assert_eq!(negotiated(Some(1), Some(15)), (MIN_MSS, 14, 7), "RFC 7323 §2.3: at most 14");
+    }
+
+    /// Our SYN, which went out at 100 ms and `again`, is acknowledged at 1,150 ms: samples, round trip and window.
+    fn synchronised(again: bool, echo_ms: Option<u32>) -> (u64, u64, f64) {
+        let mut end = established(&TcpOptions::default());
+        let mut view = View::new(10.0, 1_448);
+        end.syn_sent(100 * MS);
+        if again {
+            end.retries = 1;
+            end.syn_sent(1_100 * MS);
+        }
+        end.synchronise(1_150 * MS, echo_ms.map(|echo| Timestamps { value: 1, echo }), &mut view);
+        assert_eq!((end.state, end.snd_una, end.timer_ns, end.retries), (State::Established, 1, NEVER, 0));
+        (end.rtt.samples, view.srtt_ns / MS, view.cwnd)
+    }
+
+    /// RFC 6298 §3 (Karn) and RFC 5681 §3.1: "the initial window MUST be one segment" after a SYN that was lost.
+    #[test]
+    fn a_syn_that_was_sent_twice_gives_no_sample_unless_a_timestamp_tells_which_was_answered() {
+        assert_eq!(synchronised(false, None), (1, 1_050, 10.0));
+        assert_eq!(synchronised(true, None), (0, 0, 1.0));
+        assert_eq!(synchronised(true, Some(1_100)), (1, 50, 1.0), "the second");
+        assert_eq!(synchronised(true, Some(100)), (1, 1_050, 10.0), "the first: it was late, not lost");
+    }
+
+    #[test]
+    fn an_answer_offers_scaling_only_to_a_peer_that_did() {
+        let mut end = established(&TcpOptions::default());
+        assert_eq!((end.offered_scale(7, false), end.offered_scale(7, true)), (Some(7), None));
+        end.peer_scales = true;
+        assert_eq!(end.offered_scale(7, true), Some(7));
+    }
+}

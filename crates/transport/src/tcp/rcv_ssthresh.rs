@@ -139,6 +139,12 @@ mod tests {
         assert_eq!((rcv_ssthresh.ratio, rcv_ssthresh.limit), (Ratio::ASSUMED, u32::MAX));
         rcv_ssthresh.arrived(1424, 0, 1448);
         assert_eq!(rcv_ssthresh.ratio, Ratio::of_segment(1424));
+        let mut other = rcv_ssthresh;
+        assert_eq!(
+            (other.arrived(127, 0, 1448), other.arrived(128, 0, 1448)),
+            (false, true),
+            "Linux asks for 128 bytes"
+        );
         // 304 of 790 bytes: a quarter of the largest window, 970,752, is the limit.
         assert!(rcv_ssthresh.arrived(304, 0, 1448));
         assert_eq!(rcv_ssthresh.bytes, 66_984 + 2 * 1424);

@@ -81,6 +81,7 @@ mod tests {
         // Three segments were selectively acknowledged, one is lost: pipe 16.
         let mut pipe = 16;
         let mut cwnd = prr.window(3, pipe, 10.0, false, true);
+        assert_eq!(cwnd, 18.0, "⌈3 · 10 / 20⌉ may go out");
         let mut sent_on = Vec::new();
         for ack in 4..=19 {
             while f64::from(pipe) + 1.0 <= cwnd {
@@ -97,6 +98,13 @@ mod tests {
         }
         assert_eq!(prr.sent, 10, "half of the 20 that were in flight: {sent_on:?}");
         assert_eq!(pipe, 10);
+    }
+
+    /// RFC 5681 §3.2 step 3: also where a timer has found the loss, and nothing was delivered.
+    #[test]
+    fn the_fast_retransmit_goes_out_in_any_case() {
+        assert_eq!(Recovery::begin(20, 20).window(0, 19, 10.0, false, true), 20.0);
+        assert_eq!(Recovery::begin(20, 20).window(0, 19, 10.0, false, false), 19.0);
     }
 
     #[test]

@@ -675,3 +675,124 @@ impl<P: Stream> Subflow<P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::subflow::established;
+    use super::*;
+    use crate::offset::Offset;
+    use crate::plugin::Origin;
+    use crate::{TcpOptions, congestion};
+    use wire::{SackBlocks, Span};
+
+    const MS: u64 = 1_000_000;
+
+    struct Sender {
+        end: Subflow<Span>,
+        views: [View; 1],
+        reno: Controller,
+    }
+
+    impl Sender {
+        /// Ten segments of 100 octets went out at 1 to 10 ms, which fill the window.
+        fn new(detection: LossDetection) -> Self {
+            let mut end = established(&TcpOptions { loss_detection: detection, ..TcpOptions::default() });
+            let mut views = [View { cwnd: 10.0, active: true, ..View::new(10.0, 100) }];
+            for n in 0..10 {
+                let payload = Span { offset: 100 * n, len: 100 };
+                end.send_new((1 + n) * MS, (Offset::after(100 * n), &payload, false), &mut views[0]);
+                end.first_sent((1 + n) * MS, &mut views[0]);
+            }
+            let reno = congestion::Choice::named("reno").unwrap().make(&Origin::alone(1));
+            Sender { end, views, reno }
+        }
+
+        /// A bare acknowledgment arrives.
+        fn hears(&mut self, now_ns: u64, ack: u64, window: u16, echo_ms: Option<u32>) {
+            let timestamps = echo_ms.map(|echo| Timestamps { value: 1, echo });
+            let sack = &SackBlocks::NONE;
+            let (seq, empty, signals, marked) = (1, true, false, false);
+            let arrival = Arrival { seq, ack, window, timestamps, sack, empty, signals, marked };
+            self.end.acknowledged(now_ns, arrival, &mut self.views, 0, &mut self.reno);
+        }
+
+        fn times_out(&mut self, now_ns: u64) {
+            self.end.timed_out(now_ns, &mut self.views, 0, &mut self.reno, false);
+        }
+
+        fn window(&self) -> (Phase, f64, f64) {
+            (self.views[0].phase, self.views[0].cwnd, self.views[0].ssthresh)
+        }
+    }
+
+    /// RFC 5681 §3.2 and RFC 6582 §3.2: the third duplicate begins a recovery with half of the window, and the acknowledgment
+    /// of all that was outstanding then ends it at the threshold, without growth for what it acknowledges.
+    #[test]
+    fn the_third_duplicate_begins_a_recovery_which_ends_at_the_threshold() {
+        let mut sender = Sender::new(LossDetection::Newreno);
+        sender.hears(101 * MS, 1, 0, None);
+        sender.hears(102 * MS, 1, 0, None);
+        assert_eq!((sender.window(), sender.end.board.has_unrepaired()), ((Phase::Open, 10.0, f64::INFINITY), false));
+        sender.hears(103 * MS, 1, 7, None);
+        assert_eq!(sender.views[0].phase, Phase::Open, "RFC 5681 §2, (e): one that moves the window is none");
+        sender.hears(104 * MS, 1, 7, None);
+        assert_eq!((sender.views[0].phase, sender.views[0].ssthresh), (Phase::Recovery, 5.0));
+        assert_eq!(sender.end.retransmit(104 * MS, &mut sender.views[0]).map(|(data, _)| data.seq), Some(1));
+        // A partial acknowledgment shows that the next one is lost too (RFC 6582 §3.2 step 3).
+        sender.hears(204 * MS, 301, 7, None);
+        assert_eq!(sender.end.retransmit(204 * MS, &mut sender.views[0]).map(|(data, _)| data.seq), Some(301));
+        sender.hears(304 * MS, 1_001, 7, None);
+        assert_eq!(sender.window(), (Phase::Open, 5.0, 5.0));
+    }
+
+    /// RFC 5681 §3.1: one segment after a timeout, and "when … the retransmission timer expires [again] … ssthresh is held".
+    #[test]
+    fn a_timeout_leaves_one_segment_and_another_one_holds_the_threshold() {
+        let mut sender = Sender::new(LossDetection::RackTlp);
+        sender.times_out(1_000 * MS);
+        assert_eq!((sender.window(), sender.views[0].in_flight), ((Phase::Loss, 1.0, 5.0), 0));
+        assert_eq!(sender.end.timer_ns, 1_000 * MS + 2 * sender.end.rtt.base_rto_ns(), "RFC 6298 §5.5");
+        sender.end.retransmit(1_000 * MS, &mut sender.views[0]);
+        sender.times_out(3_000 * MS);
+        assert_eq!(sender.window(), (Phase::Loss, 1.0, 5.0));
+        assert_eq!(
+            (sender.end.retries, sender.end.rtt.backoff, sender.end.losses.as_ref().unwrap().timeouts),
+            (2, 2, 2)
+        );
+    }
+
+    /// Eifel (RFC 3522 §3.2): what is acknowledged was sent before the retransmission.
+    #[test]
+    fn an_answer_to_the_first_copy_takes_a_timeout_back() {
+        let after = |echo_ms| {
+            let mut sender = Sender::new(LossDetection::RackTlp);
+            sender.times_out(1_000 * MS);
+            sender.end.retransmit(1_000 * MS, &mut sender.views[0]);
+            sender.hears(1_001 * MS, 101, 0, Some(echo_ms));
+            sender.views[0].ssthresh
+        };
+        assert_eq!(after(999), f64::INFINITY, "as before the timeout");
+        assert_eq!(after(1_000), 5.0, "it may be the retransmission's");
+    }
+
+    /// RFC 3168 §6.1.2: a mark halves the window, but not while a loss is repaired.
+    #[test]
+    fn a_mark_counts_as_a_loss_unless_one_is_being_repaired() {
+        let mut sender = Sender::new(LossDetection::RackTlp);
+        sender.end.marked(100 * MS, &mut sender.views, 0, &mut sender.reno, false);
+        assert_eq!((sender.window(), sender.end.losses.as_ref().unwrap().marks), ((Phase::Open, 5.0, 5.0), 1));
+        sender.views[0].phase = Phase::Recovery;
+        sender.end.marked(101 * MS, &mut sender.views, 0, &mut sender.reno, false);
+        assert_eq!((sender.window(), sender.end.losses.as_ref().unwrap().marks), ((Phase::Recovery, 5.0, 5.0), 1));
+    }
+
+    /// RFC 5681 §3.1, RFC 6298 §2 and §5.3: in slow start the window grows by what is acknowledged, and the timer begins anew.
+    #[test]
+    fn an_acknowledgment_in_order_opens_the_window() {
+        let mut sender = Sender::new(LossDetection::RackTlp);
+        sender.hears(101 * MS, 201, 0, None);
+        assert_eq!(sender.window(), (Phase::Open, 12.0, f64::INFINITY));
+        assert_eq!((sender.views[0].srtt_ns, sender.views[0].in_flight, sender.end.snd_una), (100 * MS, 8, 201));
+        assert_eq!(sender.end.timer_ns, 101 * MS + (100 + 4 * 50) * MS, "SRTT + 4·RTTVAR");
+    }
+}
