@@ -9,6 +9,7 @@ from mptcplab import __version__, kernels
 
 from . import (
     bbr_share,
+    cold_road,
     cubic_response,
     diagnose,
     differential,
@@ -66,6 +67,7 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "guest-cost": guest_cost.main,
     "single-path": single_path.main,
     "speed": speed.main,
+    "cold-road": cold_road.main,
     "bbr-share": bbr_share.main,
     "stack-speed": stack_speed.main,
     "suspicions": suspicions.main,
