@@ -45,7 +45,7 @@ def _texts(source: Path) -> dict[Path, str]:
     """The code of a folder's files without comments, strings and tests."""
     texts = {}
     for file in sorted(source.rglob("*.rs")):
-        if file.stem == "tests" or file.stem.endswith("_tests"):
+        if file.stem in ("tests", "fixture") or file.stem.endswith("_tests"):
             continue
         text = _STRING.sub('""', _COMMENT.sub("", file.read_text(encoding="utf-8")))
         texts[file] = re.split(r"#\[cfg\(test\)\]\s*mod ", text, maxsplit=1)[0]

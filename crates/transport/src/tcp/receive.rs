@@ -41,13 +41,13 @@ impl<P: Stream> Subflow<P> {
     /// The place of the octet with this sequence number of the peer.
     #[inline]
     pub fn their_seq(&self, seq: u32) -> u64 {
-        SeqNumber::sent(seq).place(self.irs, self.rcv_nxt)
+        SeqNumber::sent(seq).place(self.their_number(0), self.rcv_nxt)
     }
 
     /// The place of an acknowledgment, or of a SACK edge, of ours.
     #[inline]
     pub fn our_seq(&self, ack: u32) -> u64 {
-        SeqNumber::acknowledged(ack).place(self.iss, self.snd_una)
+        SeqNumber::acknowledged(ack).place(self.our_number(0), self.snd_una)
     }
 
     /// First to fifth of RFC 9293 §3.10.7.4: sequence number, RST, SYN and ACK, with `open` octets of room.
@@ -211,7 +211,7 @@ impl<P: Stream> Subflow<P> {
         if !self.sack || fitting == 0 {
             return;
         }
-        let irs = self.irs;
+        let irs = self.their_number(0);
         let wire = |place: u64| irs.plus(place).on_wire();
         if let Some((left, right)) = self.duplicate.take() {
             blocks.push(SackBlock { left: wire(left), right: wire(right.get()) });

@@ -105,7 +105,7 @@ impl<P: Stream> Subflow<P> {
         let mut duplicate_end = None;
         if self.sack {
             if let Some(&first) = arrival.sack.as_slice().first() {
-                let (una, iss) = (self.snd_una, self.iss);
+                let (una, iss) = (self.snd_una, self.our_number(0));
                 let expand = |edge: u32| SeqNumber::acknowledged(edge).place(iss, una);
                 // RFC 2883 §4: a first block below the acknowledgment reports a duplicate.
                 let (left, right) = (expand(first.left), expand(first.right));

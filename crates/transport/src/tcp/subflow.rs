@@ -91,8 +91,8 @@ pub struct Subflow<P: Stream> {
     /// the window of the stream is this one, and here stands no limit.
     pub right: u64,
     /// Initial sequence numbers, ours and the peer's.
-    pub(super) iss: SeqNumber<Ours>,
-    pub(super) irs: SeqNumber<Theirs>,
+    iss: SeqNumber<Ours>,
+    irs: SeqNumber<Theirs>,
     /// Ours and the peer's, as in the tuple: every segment has them.
     pub ports: (u16, u16),
     pub(super) ts_recent: u32,
