@@ -9,6 +9,10 @@ class EngineUnavailableError(Error, RuntimeError):
     """The engine cannot be used on this machine; the message says why and what to do."""
 
 
+class PrivilegeError(EngineUnavailableError):
+    """All that the engine lacks are privileges that it would have in a user namespace of its own."""
+
+
 class UnknownEngineError(Error, ValueError):
     """There is no engine of that name."""
 

@@ -2,19 +2,29 @@
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from mptcplab.errors import EngineUnavailableError
+from mptcplab.errors import EngineUnavailableError, PrivilegeError
 
 # linux/capability.h
 _CAP_NET_ADMIN: Final = 12
 _CAP_SYS_ADMIN: Final = 21
 
 ROOT: Final = Path("/")
+
+USER_NAMESPACE: Final = ("unshare", "--user", "--map-root-user")
+"""Begins a program in a user namespace of its own, where its user is root."""
+# What a system may have in place of the kernel's own permission, and the value that permits it.
+_PERMISSIONS: Final = {
+    "kernel/unprivileged_userns_clone": "1",
+    "kernel/apparmor_restrict_unprivileged_userns": "0",
+}
+_MOST: Final = "user/max_user_namespaces"
 
 
 @dataclass(frozen=True)
@@ -28,6 +38,8 @@ class Finding:
     """What would help; for what is not good."""
     optional: bool = False
     """Whether an engine runs without it."""
+    in_user_namespace: bool = False
+    """Whether it is a privilege that a program has in a user namespace of its own."""
 
     @property
     def lacking(self) -> bool:
@@ -102,9 +114,55 @@ def libbpf() -> Finding:
     return Finding("libbpf", True, found)
 
 
+def user_namespaces(root: Path = ROOT) -> Finding:
+    """May this user make user namespaces with network namespaces in them? It is tried."""
+    what = "user namespaces"
+    if not (root / "proc/self/ns/user").exists():
+        return Finding(what, False, "absent", "use a kernel built with CONFIG_USER_NS")
+    values = {f"proc/sys/{name}": value for name, value in _PERMISSIONS.items()}
+    remedies = [
+        f"sysctl -w {path.removeprefix('proc/sys/').replace('/', '.')}={value}"
+        for path, value in values.items()
+        if _text(root / path) not in (None, value)
+    ]
+    if _text(root / "proc/sys" / _MOST) == "0":
+        remedies.append(f"sysctl -w {_MOST.replace('/', '.')}=10000")
+    try:
+        done = subprocess.run(
+            [*USER_NAMESPACE, "--net", "true"], capture_output=True, text=True, check=False, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding(
+            what, False, f"cannot be tried ({error})", "install unshare, on Debian: apt-get install util-linux"
+        )
+    if done.returncode == 0:
+        return Finding(what, True, "allowed")
+    said = " ".join(done.stderr.split()) or f"status {done.returncode}"
+    return Finding(
+        what, False, f"not allowed ({said})", " and ".join(remedies) or "run as root, for instance with sudo"
+    )
+
+
 def live(root: Path = ROOT) -> tuple[Finding, ...]:
-    """What every engine on real packets needs."""
-    return (network_administration(root), namespaces(root), tun(root))
+    """What every engine on real packets needs of this process."""
+    privileges = (network_administration(root), namespaces(root))
+    return (*(replace(each, in_user_namespace=not each.good) for each in privileges), tun(root))
+
+
+def reachable(findings: Iterable[Finding], root: Path = ROOT) -> tuple[Finding, ...]:
+    """What commands find once they have entered a user namespace, which they do by themselves where it helps."""
+    found = tuple(findings)
+    if not any(finding.in_user_namespace for finding in found):
+        return found
+    allowed = user_namespaces(root)
+    if not allowed.good:
+        return (*found, replace(allowed, optional=True))
+    return tuple(
+        replace(finding, good=True, found="held in a user namespace", remedy=None)
+        if finding.in_user_namespace
+        else finding
+        for finding in found
+    )
 
 
 def agent(root: Path = ROOT) -> tuple[Finding, ...]:
@@ -123,7 +181,15 @@ def require(what: str, findings: Iterable[Finding]) -> None:
     missing = [finding for finding in findings if finding.lacking]
     if missing:
         lacks = "; ".join(f"{finding.what}: {finding.found} → {finding.remedy}" for finding in missing)
-        raise EngineUnavailableError(f"{what} cannot run here. {lacks}. See mptcplab doctor")
+        kind = PrivilegeError if all(finding.in_user_namespace for finding in missing) else EngineUnavailableError
+        raise kind(f"{what} cannot run here. {lacks}. See mptcplab doctor")
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return None
 
 
 def _capability(root: Path, number: int, what: str) -> Finding:

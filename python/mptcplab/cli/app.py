@@ -14,7 +14,14 @@ import click
 
 import mptcplab
 from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, print_line
-from mptcplab.errors import BusyError, EngineUnavailableError, Error, PluginLoadError, UnknownEngineError
+from mptcplab.errors import (
+    BusyError,
+    EngineUnavailableError,
+    Error,
+    PluginLoadError,
+    PrivilegeError,
+    UnknownEngineError,
+)
 from mptcplab.files import with_file
 
 COMMANDS: Final = {
@@ -111,11 +118,22 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and leave with its status; every error goes to standard error through here."""
     # pydantic looks for its plugins in the metadata of every installed package; no command has use for one.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    sys.exit(invoke(arguments))
+    try:
+        status = invoke(arguments, may_begin_anew=arguments is None)
+    except PrivilegeError as error:
+        from mptcplab.cli import user_namespace  # for an ordinary user who asks for an engine with privileges
+
+        reason = user_namespace.refusal()
+        if reason is None:
+            user_namespace.enter()
+        status = _fail(CANNOT, str(error), reason)
+    sys.exit(status)
 
 
-def invoke(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its status."""
+def invoke(arguments: Sequence[str] | None = None, *, may_begin_anew: bool = False) -> int:
+    """Run the command and return its status. Raises PrivilegeError, which is an error like others otherwise, for a
+    command that `may_begin_anew` with other privileges.
+    """
     try:
         status = app.main(
             args=None if arguments is None else list(arguments),
@@ -130,6 +148,8 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         return _usage(error)
     except Error as error:
+        if may_begin_anew and isinstance(error, PrivilegeError):
+            raise
         return _refused(error)
     except BrokenPipeError:
         # Whoever read standard output has seen enough; nothing more can be said there, at exit neither.

@@ -147,13 +147,19 @@ def print_json(document: object) -> None:
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+read_from_stdin: bytes | None = None
+"""What has been read of standard input, for a command that begins anew."""
+
+
 def load_scenario(file: Path, overrides: Sequence[str] = ()) -> "Scenario":
     """The scenario of a file, of a ready-made name, or `-`: of standard input.
 
     What is not there is told before anything that loads slowly.
     """
     if str(file) == "-":
-        text = sys.stdin.buffer.read().decode("utf-8-sig", errors="replace")
+        global read_from_stdin
+        read_from_stdin = sys.stdin.buffer.read()
+        text = read_from_stdin.decode("utf-8-sig", errors="replace")
         from mptcplab.scenario import Scenario
 
         return Scenario.from_toml(text, "<standard input>", overrides)

@@ -43,7 +43,7 @@ def examine(root: Path = Path("/")) -> tuple[Section, ...]:
     """Look at the machine whose file system is at `root`."""
     from mptcplab.kernels import build, selftests, store  # loads the BPF controls, which the help does not need
 
-    live = machine.live(root)
+    live = machine.reachable(machine.live(root), root)
     programs = (
         machine.tool("iperf3", "iperf3", optional=True),
         machine.tool("mptcpize", "mptcpize", optional=True),
