@@ -158,8 +158,8 @@ def load_scenario(file: Path, overrides: Sequence[str] = ()) -> "Scenario":
     """
     if str(file) == "-":
         global read_from_stdin
-        read_from_stdin = sys.stdin.buffer.read()
-        text = read_from_stdin.decode("utf-8-sig", errors="replace")
+        read_from_stdin = said = sys.stdin.buffer.read()
+        text = said.decode("utf-8-sig", errors="replace")
         from mptcplab.scenario import Scenario
 
         return Scenario.from_toml(text, "<standard input>", overrides)
