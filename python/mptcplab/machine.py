@@ -115,7 +115,10 @@ def libbpf() -> Finding:
 
 
 def user_namespaces(root: Path = ROOT) -> Finding:
-    """May this user make user namespaces with network namespaces in them? It is tried."""
+    """May this user make user namespaces with network namespaces in them, and does Python find this package there?
+
+    It is tried: who reads files by a capability does not have it inside.
+    """
     what = "user namespaces"
     if not (root / "proc/self/ns/user").exists():
         return Finding(what, False, "absent", "use a kernel built with CONFIG_USER_NS")
@@ -129,7 +132,11 @@ def user_namespaces(root: Path = ROOT) -> Finding:
         remedies.append(f"sysctl -w {_MOST.replace('/', '.')}=10000")
     try:
         done = subprocess.run(
-            [*USER_NAMESPACE, "--net", "true"], capture_output=True, text=True, check=False, timeout=10
+            [*USER_NAMESPACE, "--net", sys.executable, "-c", "import mptcplab"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Finding(
@@ -137,7 +144,7 @@ def user_namespaces(root: Path = ROOT) -> Finding:
         )
     if done.returncode == 0:
         return Finding(what, True, "allowed")
-    said = " ".join(done.stderr.split()) or f"status {done.returncode}"
+    said = " ".join(done.stderr.splitlines()[-1:]) or f"status {done.returncode}"
     return Finding(
         what, False, f"not allowed ({said})", " and ".join(remedies) or "run as root, for instance with sudo"
     )
