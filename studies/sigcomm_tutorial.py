@@ -1,8 +1,8 @@
 """The SIGCOMM 2020 tutorial on multipath transport, parts 1 to 5, from its own files: its text beside what is found.
 
-TUTORIAL is the folder `tutorial_files` of https://github.com/qdeconinck/sigcomm20_mptp_tutorial. Each pair of a topology
-and an experiment is imported as `mptcplab import minitopo` does and runs on the engine sim. A rate or a delay of the
-text holds if the one found is within 10 % of it, or of the ends of a range.
+TUTORIAL is the folder `tutorial_files` of https://github.com/qdeconinck/sigcomm20_mptp_tutorial. Each pair of a
+topology and an experiment is imported as `mptcplab import minitopo` does and runs on the engine sim. A rate or a delay
+of the text holds if the one found is within 10 % of it, or of the ends of a range.
 """
 
 import os
