@@ -78,14 +78,15 @@ class Machines:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.hang_up()
-        # What `advise --apply` noted of a namespace must not be found by one that gets its number.
-        note = "rm -f /run/mptcplab/advice-$(stat -L -c %i /proc/self/ns/net).json"
-        subprocess.run(
-            ["ip", "netns", "exec", self.name("client"), "sh", "-c", note], check=False, capture_output=True, timeout=30
-        )
-        for role in ("client", "router", "server"):
-            subprocess.run(["ip", "netns", "del", self.name(role)], check=False, capture_output=True)
+        try:
+            self.hang_up()
+            # What `advise --apply` noted of a namespace must not be found by one that gets its number.
+            note = "rm -f /run/mptcplab/advice-$(stat -L -c %i /proc/self/ns/net).json"
+            words = ["ip", "netns", "exec", self.name("client"), "sh", "-c", note]
+            subprocess.run(words, check=False, capture_output=True, timeout=30)
+        finally:  # also where a loaded machine exceeds a limit
+            for role in ("client", "router", "server"):
+                subprocess.run(["ip", "netns", "del", self.name(role)], check=False, capture_output=True)
 
     def _make(self) -> None:
         for role in ("client", "router", "server"):
