@@ -70,6 +70,7 @@ def test_a_connection_far_below_tcp_on_one_path_is_pointed_to_advise() -> None:
         'link.a.middleboxes=[{ kind = "nat" }]',
         'connection.m.application={ kind = "rate", rate = "1 Mbit/s" }',
         "duration=1 s",
+        "connection.m.read_rate=1 Mbit/s",
     ],
 )
 def test_what_may_bound_tcp_as_well_is_no_reason(override: str) -> None:

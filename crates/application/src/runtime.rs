@@ -1,6 +1,7 @@
 //! All applications of a run, and the actions they ask for.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::action::Action;
 use crate::arrivals::ArrivalProcess;
@@ -9,6 +10,7 @@ use crate::ftp::Ftp;
 use crate::outcome::Connection;
 use crate::ping::Ping;
 use crate::random;
+use crate::reader::Stage;
 use crate::record::Record;
 use crate::script::{Script, Todo};
 use crate::stream::{Amount, News, Stream};
@@ -30,6 +32,8 @@ pub struct Kind<'a> {
     pub start_ns: [u64; 2],
     /// When each application stops.
     pub stop_ns: Option<u64>,
+    /// When the other end reads, and how fast.
+    pub reading: &'a [Stage],
 }
 
 /// One of the `count` connections of a kind, or an application that opens many.
@@ -46,6 +50,8 @@ pub struct Application<F> {
     pub content: Content,
     /// The end that writes data.
     pub sender: usize,
+    /// When the other end reads, and how fast, for [`Stream::read_in`].
+    pub reading: Arc<[Stage]>,
     /// Whether the application has stopped.
     pub stopped: bool,
     /// Current transfers in the order of opening. An application that repeats removes its transfers when they are over.
@@ -81,6 +87,7 @@ impl<F: Clone> Application<F> {
             stop_ns: [of.stop_ns, limit_ns].into_iter().flatten().min(),
             content: of.content.clone(),
             sender: of.sender,
+            reading: of.reading.into(),
             stopped: false,
             transfers: Vec::new(),
             record: Record::new(start_ns, &of.content),
@@ -325,7 +332,7 @@ mod tests {
     use crate::stream::SERVER;
 
     fn runtime(content: Content) -> Runtime<()> {
-        let kind = Kind { name: "c", count: 1, content, sender: SERVER, start_ns: [5, 5], stop_ns: None };
+        let kind = Kind { name: "c", count: 1, content, sender: SERVER, start_ns: [5, 5], stop_ns: None, reading: &[] };
         Runtime::new(1, 100, std::iter::once(kind))
     }
 

@@ -1,6 +1,9 @@
 //! The data of one connection: one end writes and the other reads. The reading end may ask questions first.
 
+use std::sync::Arc;
+
 use crate::dialogue::Dialogue;
+use crate::reader::{Reader, Stage};
 
 /// The client's end.
 pub const CLIENT: usize = 0;
@@ -73,6 +76,8 @@ pub struct Stream {
     pub longest_silence_ns: u64,
     /// The end that writes, [`CLIENT`] or [`SERVER`].
     pub sender: usize,
+    /// A reader that does not read everything as it comes.
+    reader: Option<Box<Reader>>,
     news: News,
     /// When the connection was opened.
     pub start_ns: u64,
@@ -136,6 +141,7 @@ impl Stream {
             warm_bytes: 0,
             last_read_ns: start_ns,
             longest_silence_ns: 0,
+            reader: None,
             established_ns: None,
             path_end_ns: None,
             noticed_ns: None,
@@ -150,6 +156,46 @@ impl Stream {
             altered: false,
             dialogue: (amount == Amount::Answers).then(Box::default),
         }
+    }
+
+    /// Reads in these stages; with none, everything as it comes.
+    #[must_use]
+    pub fn read_in(mut self, stages: &Arc<[Stage]>) -> Stream {
+        self.reader = (!stages.is_empty()).then(|| Box::new(Reader::new(stages.clone())));
+        self
+    }
+
+    /// Whether the reader does not read everything as it comes.
+    #[inline(always)]
+    pub fn is_read_in_stages(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// How many bytes the reader takes now, if so many are there.
+    pub fn takes(&self, now_ns: u64) -> u64 {
+        self.reader.as_ref().map_or(u64::MAX, |reader| reader.takes(now_ns))
+    }
+
+    /// When the reader takes the next bytes if some are there: `now_ns` or later, or `u64::MAX` if never.
+    pub fn next_read_ns(&self, now_ns: u64) -> u64 {
+        self.reader.as_ref().map_or(now_ns, |reader| reader.next_ns(now_ns))
+    }
+
+    /// The time at which the driver is to let the reader read what has arrived, unless it was told before.
+    pub fn arrange_read(&mut self, now_ns: u64) -> Option<u64> {
+        self.reader.as_mut().and_then(|reader| reader.arrange(now_ns))
+    }
+
+    /// The end of the stream has arrived, but data before it is unread.
+    pub fn end_waits(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.end_waits = true;
+        }
+    }
+
+    /// Whether the reader reaches the end of the stream now that it has read everything. Returns true once.
+    pub fn take_waiting_end(&mut self) -> bool {
+        self.reader.as_mut().is_some_and(|reader| std::mem::take(&mut reader.end_waits))
     }
 
     /// The end that reads.
@@ -321,6 +367,9 @@ impl Stream {
         }
         self.bytes_read += bytes;
         self.last_read_ns = now_ns;
+        if let Some(reader) = &mut self.reader {
+            reader.took(now_ns, bytes);
+        }
         if self.bytes_read >= self.mark {
             self.pass_mark(now_ns);
         }

@@ -2,7 +2,7 @@
 //! defaults and passes this, with every quantity in its base unit. The settings of queues, losses, middleboxes, media
 //! and TCP are those that their crates declare.
 
-pub use application::{Arrivals, Content as Application, Size};
+pub use application::{Arrivals, Content as Application, Size, Stage};
 pub use network::middlebox::{MiddleboxConfig, Way};
 pub use network::{DisorderConfig, Limit, LossConfig, MediumConfig, QueueConfig};
 use serde::de::{DeserializeOwned, Error};
@@ -180,6 +180,9 @@ pub struct Connection {
     pub start_ns: [u64; 2],
     /// When the sender stops offering data; the connection then closes in order.
     pub stop_ns: Option<u64>,
+    /// When the receiver reads, and how fast; everything as it comes if empty.
+    #[serde(default)]
+    pub reading: Vec<Stage>,
     /// Maximum segment size as announced; TCP options reduce the payload.
     pub mss_bytes: u16,
     /// Receive buffer; auto-tuned if absent.
@@ -241,6 +244,7 @@ impl Connection {
             sender: sender(self.direction),
             start_ns: self.start_ns,
             stop_ns: self.stop_ns,
+            reading: &self.reading,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The data of one connection: one end writes; the other reads at once and checks the offset of every byte.
+//! The data of one connection: one end writes; the other reads, at once unless its application reads slowly, and checks the
+//! offset of every byte.
 
 use crate::SimulateError;
 use application::{Amount, CLIENT, GROWTH_LIMIT_BYTES, News, Stream};
@@ -30,18 +31,34 @@ impl Transfer {
         self.stream.take_news()
     }
 
-    /// Reads all available data at `side` and handles the connection's events at `now_ns`.
+    /// When the application at `side` reads what has arrived but was not read, or `u64::MAX`.
+    #[inline(always)]
+    pub fn next_read_ns(&self, now_ns: u64, side: usize, connection: &Connection<Span>) -> u64 {
+        let waits = self.stream.is_read_in_stages() && side != self.stream.sender && connection.peek().is_some();
+        if waits { self.stream.next_read_ns(now_ns) } else { u64::MAX }
+    }
+
+    /// Reads the data at `side` that the application takes now, and handles the connection's events at `now_ns`.
     #[inline(always)]
     pub fn poll(&mut self, now_ns: u64, side: usize, connection: &mut Connection<Span>) -> Result<(), Misplaced> {
         if connection.has_news() { self.poll_news(now_ns, side, connection) } else { Ok(()) }
     }
 
     fn poll_news(&mut self, now_ns: u64, side: usize, connection: &mut Connection<Span>) -> Result<(), Misplaced> {
-        while let Some(span) = connection.read() {
+        let in_stages = self.stream.is_read_in_stages() && side != self.stream.sender;
+        while (!in_stages || self.stream.takes(now_ns) > 0)
+            && let Some(span) = connection.read()
+        {
             self.read(now_ns, side, span)?;
         }
         while let Some(event) = connection.poll_event() {
-            self.event(now_ns, side, connection, &event);
+            match event {
+                Event::EndOfStream if in_stages && connection.peek().is_some() => self.stream.end_waits(),
+                _ => self.event(now_ns, side, connection, &event),
+            }
+        }
+        if in_stages && connection.peek().is_none() && self.stream.take_waiting_end() {
+            self.event(now_ns, side, connection, &Event::EndOfStream);
         }
         Ok(())
     }

@@ -469,7 +469,8 @@ impl<'d> World<'d> {
             }
         };
         let now_ns = self.now_ns;
-        let transfer = Transfer::new(application as u32, first_address, Stream::new(now_ns, amount, sender));
+        let stream = Stream::new(now_ns, amount, sender).read_in(&self.runtime.applications[application].reading);
+        let transfer = Transfer::new(application as u32, first_address, stream);
         let number = self.place(transfer)? as usize;
         self.runtime.opened(now_ns, application as u32, number as u32);
         let addresses: Vec<LocalAddress> = (0..paths)
@@ -743,7 +744,8 @@ impl<'d> World<'d> {
         end.timer_ns = u64::MAX;
         let Some(id) = end.id else { return Ok(()) };
         let connection = self.hosts[endpoint % 2].connection_mut(id);
-        if connection.next_timeout_ns() <= self.now_ns {
+        // Unread data is there if the timer is that of an application that reads slowly.
+        if connection.next_timeout_ns() <= self.now_ns || connection.has_news() {
             connection.handle_timeout(self.now_ns);
         }
         if connection.has_news() || connection.has_due() {
@@ -833,7 +835,7 @@ impl<'d> World<'d> {
                 Form::Selective => self.fabric.send_selective(now_ns, flow, &mut self.outgoing, ecn)?,
             }
         }
-        let timeout_ns = connection.next_timeout_ns();
+        let timeout_ns = connection.next_timeout_ns().min(transfer.next_read_ns(now_ns, side, connection));
         if timeout_ns < end.timer_ns {
             end.timer_ns = timeout_ns.max(now_ns);
             self.fabric.queue.push(now_ns, end.timer_ns, self.first_timer + endpoint as u32);

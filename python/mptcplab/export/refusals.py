@@ -33,6 +33,9 @@ def _found(document: Document) -> Iterator[tuple[tuple[Part, ...], str, str]]:
             yield (*key, "application"), show(kind), f"one that iperf3 can play: {', '.join(APPLICATIONS)}"
         if connection.count > 1 and kind == "file":
             yield (*key, "count"), f"{connection.count} files", "1: iperf3 shares a size between its streams"
+        for reads in ("read_rate", "read"):
+            if getattr(connection, reads) is not None:
+                yield (*key, reads), "a value", "none: iperf3 reads everything as it comes"
         manager = connection.path_manager
         if connection.protocol == "mptcp" and manager.name not in (
             "default",

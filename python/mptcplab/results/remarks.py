@@ -50,6 +50,8 @@ def _far_below(description: Mapping[str, Any], kind: Mapping[str, Any], row: Row
         return
     if kind["count"] > 1 or kind["stop_ns"] is not None or len(kind["paths"]) < 2 or description["events"]:
         return
+    if "reading" in kind:
+        return  # the receiver's application may set the rate
     best = max(((_alone(description, kind, path, row), path) for path in kind["paths"]), default=(0.0, 0))
     if row["goodput_bps"] < _FAR_BELOW * best[0]:
         name = description["paths"][best[1]]["name"]

@@ -263,6 +263,9 @@ def times(parts: Parts, report: Report) -> None:
     for name, connection in parts.connections.items():
         if connection is not None and connection.start[1] >= end:
             report(("connection", name, "start"), _time(connection.start[1]), before)
+        for number, (at, _) in enumerate((connection and connection.read) or ()):
+            if at >= end:
+                report(("connection", name, "read", number, 0), _time(at), before)
     for index, event in enumerate(parts.events):
         if event is not None and event.at >= end:
             report(("event", index, "at"), _time(event.at), before)

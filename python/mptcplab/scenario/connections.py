@@ -9,13 +9,15 @@ from pydantic import Field, model_validator
 from mptcplab import profiles, registry
 from mptcplab.scenario import units
 from mptcplab.scenario.algorithms import CONGESTION, PATH_MANAGER, SCHEDULER, Named
-from mptcplab.scenario.applications import APPLICATION, DIALOGUES, Application, Bulk
+from mptcplab.scenario.applications import APPLICATION, DIALOGUES, Application, Bulk, Program
 from mptcplab.scenario.buffers import BUFFER, BufferRule
 from mptcplab.scenario.declared import Declared
 from mptcplab.scenario.errors import one_of, show
+from mptcplab.scenario.links import RATE
+from mptcplab.scenario.reading import READ, Stage
 from mptcplab.scenario.tcp import TCP, defaults
 from mptcplab.scenario.value_types import (
-    SECOND,
+    LONGEST,
     Table,
     ValueType,
     Wrong,
@@ -28,9 +30,6 @@ from mptcplab.scenario.value_types import (
     name_list,
     quantity,
 )
-
-LONGEST = 30 * 24 * 3600 * SECOND
-"""The longest run, 30 days: no virtual time overflows, and a slip of the unit is found."""
 
 MOMENT: ValueType = quantity(units.TIME, 0, LONGEST)
 
@@ -143,6 +142,17 @@ class Connection(Sender):
     paths: Annotated[tuple[str, ...], name_list('an array of names of paths or links, such as ["wifi", "lte"]')]
     direction: Annotated[str, choice("down", "up")] = "down"
     count: Annotated[int, integer(1, 1_000_000, "a whole number")] = 1
+    read_rate: Annotated[int, RATE] | None = None
+    read: Annotated[tuple[Stage, ...], READ] | None = None
+
+    @model_validator(mode="after")
+    def _reads_a_stream(self) -> Self:
+        if isinstance(self.application, (*DIALOGUES, Program)):
+            expected = f"none for {show(self.application.kind)}, whose client reads as it needs"
+            read = [key for key in ("read_rate", "read") if getattr(self, key) is not None]
+            if read:
+                raise faults("Connection", [((key,), "a value", expected) for key in read])
+        return self
 
     @model_validator(mode="after")
     def _one_path_for_tcp(self) -> Self:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from mptcplab import registry
-from mptcplab.scenario import endpoints, sysctl
+from mptcplab.scenario import endpoints, reading, sysctl
 from mptcplab.scenario.algorithms import Named
 from mptcplab.scenario.amounts import PACKET_BYTES, exact_packets, limit, round_trips_ns
 from mptcplab.scenario.applications import (
@@ -199,6 +199,7 @@ def _connection(
         "checksum": sender.checksum,
         "tcp": described(sender.tcp),
         **_kernel_paths(document, sender),
+        **(reading.described(sender.read_rate, sender.read) if isinstance(sender, Connection) else {}),
     }
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from mptcplab import registry
 from mptcplab.scenario import units
-from mptcplab.scenario.connections import LONGEST, MOMENT, Connection, Traffic
+from mptcplab.scenario.connections import MOMENT, Connection, Traffic
 from mptcplab.scenario.declared import Declared
 from mptcplab.scenario.endpoints import Endpoint, Limits
 from mptcplab.scenario.errors import show
@@ -33,6 +33,7 @@ from mptcplab.scenario.machines import Testbed
 from mptcplab.scenario.sysctl import SYSCTL, Value
 from mptcplab.scenario.traces import Trace
 from mptcplab.scenario.value_types import (
+    LONGEST,
     MICROSECOND,
     Table,
     ValueType,

@@ -2,7 +2,7 @@
 
 from mptcplab import registry
 from mptcplab.scenario.algorithms import Named
-from mptcplab.scenario.connections import Sender, traffic_key
+from mptcplab.scenario.connections import Connection, Sender, traffic_key
 from mptcplab.scenario.errors import Part, Problem, one_of, show
 from mptcplab.scenario.fat_tree import parts
 from mptcplab.scenario.lines import Places
@@ -11,6 +11,9 @@ from mptcplab.scenario.model import LINKS_BY, Document
 
 Key = tuple[Part, ...]
 Refusals = dict[Key, tuple[str, str]]
+
+READERS = ("sim", "stack", "linux", "linux-virtual")
+"""Engines whose receivers can read slowly or pause."""
 
 MOST_CONNECTIONS = 64_512
 """Kinds of connections that the simulator tells apart: each calls a port of its own from 1024 on."""
@@ -69,6 +72,11 @@ def _connection(refused: Refusals, key: Key, connection: Sender, engine: str) ->
         _named(refused, (*key, "scheduler"), "schedulers", connection.scheduler, engine)
         _named(refused, (*key, "path_manager"), "path-managers", connection.path_manager, engine)
     _entry(refused, (*key, "application"), "applications", connection.application.kind, engine)
+    if engine not in READERS and isinstance(connection, Connection):
+        for each in ("read_rate", "read"):
+            if getattr(connection, each) is not None:
+                offer = f"none, or an engine whose receivers read slowly: {one_of(READERS)}"
+                refused[(*key, each)] = ("a value", offer)
 
 
 def unsupported(document: Document, engine: str, places: Places) -> list[Problem]:

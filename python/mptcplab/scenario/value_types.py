@@ -29,6 +29,8 @@ from mptcplab.scenario.units import Amount, Dimension, UnreadableError
 MICROSECOND = 1_000
 SECOND = 1_000_000_000
 HOUR = 3600 * SECOND
+LONGEST = 30 * 24 * HOUR
+"""The longest run, 30 days: no virtual time overflows, and a slip of the unit is found."""
 
 _FIRST = ("kind", "distribution", "paths")
 

@@ -21,6 +21,8 @@ pub enum Due {
     Start(u32),
     /// An application asked to be woken at this time.
     Wake(u32),
+    /// The application at the receiving end of a transfer reads again.
+    Read(usize),
     /// An application stops.
     Stop(u32),
 }
@@ -76,6 +78,6 @@ pub fn tell<'s, F: Clone>(applications: &mut Runtime<F>, due: Due, stream: impl 
         Due::Start(number) => applications.start(number),
         Due::Wake(number) => applications.wake(number, stream),
         Due::Stop(number) => applications.stop(number),
-        Due::Look | Due::Sample | Due::WarmUpEnds | Due::Change(_) => {}
+        Due::Look | Due::Sample | Due::WarmUpEnds | Due::Change(_) | Due::Read(_) => {}
     }
 }

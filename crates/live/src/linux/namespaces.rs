@@ -75,6 +75,7 @@ impl Endpoint for Namespaces<'_> {
         let place = traffic.place()?;
         let application = &traffic.runtime.applications[number as usize];
         let (kind, sender) = (application.kind as usize, application.sender);
+        let stream = Stream::new(at_ns, amount, sender).read_in(&application.reading);
         let (pair, options) = (&traffic.endpoint.pairs[kind], &traffic.options[kind]);
         namespace::enter(pair.client)?;
         let (socket, local) = socket::call(pair.hosts.client, pair.hosts.server, options)?;
@@ -82,7 +83,7 @@ impl Endpoint for Namespaces<'_> {
             socket::bound_unsent(&socket)?;
         }
         traffic.watch(&socket, place, CLIENT)?;
-        let account = Account::new((number, kind), options.mptcp, Stream::new(at_ns, amount, sender));
+        let account = Account::new((number, kind), options.mptcp, stream);
         traffic.transfers[place] = Some(Transfer::new(account, socket));
         traffic.runtime.opened(at_ns, number, place as u32);
         traffic.endpoint.callers.insert((kind, local), place);

@@ -234,6 +234,10 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
                 self.transfers.iter_mut().flatten().for_each(|transfer| transfer.as_mut().warm_up_ends(at_ns));
                 self.runtime.warm_up_ends();
             }
+            Due::Read(number) => {
+                let receiver = self.transfers[number].as_ref().map(|transfer| transfer.as_ref().stream.receiver());
+                receiver.into_iter().for_each(|receiver| self.turn(number, receiver));
+            }
             Due::Change(_) | Due::Start(_) | Due::Wake(_) | Due::Stop(_) => {
                 let transfers = &self.transfers;
                 let stream = |place: u32| Some(&transfers[place as usize].as_ref()?.as_ref().stream);
@@ -364,8 +368,10 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         let dialogue = transfer.as_ref().stream.is_dialogue();
         match transfer.turn(end, &mut self.buffers, self.clock) {
             Ok(left) => {
-                if left == Left::More {
-                    self.again.push((number, end));
+                match left {
+                    Left::More => self.again.push((number, end)),
+                    Left::Until(at_ns) => self.agenda.push(at_ns, Due::Read(number)),
+                    Left::Nothing | Left::Over => {}
                 }
                 if left != Left::Over || dialogue {
                     self.hear(number);

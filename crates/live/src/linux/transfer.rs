@@ -63,7 +63,7 @@ impl Transfer {
         let stream = &mut self.account.stream;
         let Some(socket) = &self.ends[stream.sender] else { return Ok(()) };
         loop {
-            match turn::receive_some(socket, buffers)? {
+            match turn::receive_some(socket, buffers, usize::MAX)? {
                 Done::Some([]) => return Err(early("who asks closed early")),
                 Done::Some(bytes) => stream.hear(bytes.len() as u64),
                 Done::Waits => return Ok(()),

@@ -32,6 +32,8 @@ pub enum Left {
     Nothing,
     /// It used up its turn.
     More,
+    /// Its application reads again at this time.
+    Until(u64),
     /// All work on the connection is done.
     Over,
 }
@@ -55,10 +57,11 @@ pub fn send_some(socket: &OwnedFd, bytes: &[u8]) -> io::Result<Done<usize>> {
     }
 }
 
-/// Reads what has arrived. An empty result means the end of the stream.
-pub fn receive_some<'b>(socket: &OwnedFd, buffers: &'b mut Buffers) -> io::Result<Done<&'b [u8]>> {
+/// Reads what has arrived, at most `limit` bytes. An empty result means the end of the stream.
+pub fn receive_some<'b>(socket: &OwnedFd, buffers: &'b mut Buffers, limit: usize) -> io::Result<Done<&'b [u8]>> {
+    let limit = limit.min(buffers.into.len());
     loop {
-        match recv(socket, &mut *buffers.into, RecvFlags::empty()) {
+        match recv(socket, &mut buffers.into[..limit], RecvFlags::empty()) {
             Ok((length, _)) => return Ok(Done::Some(&buffers.into[..length])),
             Err(Errno::AGAIN) => return Ok(Done::Waits),
             Err(Errno::INTR) => {}
@@ -83,7 +86,8 @@ pub fn write(socket: &OwnedFd, stream: &mut Stream, buffers: &Buffers) -> io::Re
     Ok(Left::Nothing)
 }
 
-/// Reads data; `now_ns` is called if some has arrived. Returns `None` at the end of the stream.
+/// Reads the data that the application takes now; `now_ns` is called if some has arrived. Returns `None` at the end of the
+/// stream.
 pub fn read(
     socket: &OwnedFd,
     stream: &mut Stream,
@@ -92,7 +96,14 @@ pub fn read(
 ) -> io::Result<Option<Left>> {
     let turn_ends = stream.bytes_read + TURN_BYTES;
     while stream.bytes_read < turn_ends {
-        match receive_some(socket, buffers)? {
+        let mut limit = usize::MAX;
+        if stream.is_read_in_stages() {
+            limit = usize::try_from(stream.takes(now_ns())).unwrap_or(usize::MAX);
+            if limit == 0 {
+                return Ok(Some(stream.arrange_read(now_ns()).map_or(Left::Nothing, Left::Until)));
+            }
+        }
+        match receive_some(socket, buffers, limit)? {
             Done::Some([]) => return Ok(None),
             Done::Some(bytes) => stream.read(now_ns(), bytes.len() as u64),
             Done::Waits => return Ok(Some(Left::Nothing)),

@@ -242,6 +242,14 @@ impl<'p> StackHosts<'p> {
         };
         let Some(transfer) = self.transfers[number].as_mut() else { return self.transmit(now_ns, side, id) };
         transfer.serve(now_ns, side, self.drivers[side].serving(id));
+        let stream = &mut transfer.stream;
+        if stream.is_read_in_stages()
+            && side != stream.sender
+            && self.drivers[side].connection(id).peek().is_some()
+            && let Some(at_ns) = stream.arrange_read(now_ns)
+        {
+            self.agenda.push(at_ns, Due::Read(number));
+        }
         self.check(number)?;
         self.transmit(now_ns, side, id)?;
         self.note_subflows(side, id, number);
@@ -350,10 +358,21 @@ impl<'p> StackHosts<'p> {
             }
             Due::WarmUpEnds => self.warm_up_ends(now_ns),
             Due::Change(number) => self.change(now_ns, number),
+            Due::Read(number) => self.read_again(now_ns, number),
             Due::Start(_) | Due::Wake(_) | Due::Stop(_) => {
                 let transfers = &self.transfers;
                 agenda::tell(&mut self.runtime, due, |place| Some(&transfers[place as usize].as_ref()?.stream));
             }
+        }
+    }
+
+    /// The application at the receiving end of a transfer reads again.
+    fn read_again(&mut self, now_ns: u64, number: usize) {
+        let Some(transfer) = &self.transfers[number] else { return };
+        let side = transfer.stream.receiver();
+        if let Some(id) = transfer.ids[side] {
+            self.drivers[side].connection_mut(id).handle_timeout(now_ns);
+            self.drivers[side].touch(id);
         }
     }
 
@@ -422,7 +441,8 @@ impl<'p> StackHosts<'p> {
             self.transfers.len() - 1
         });
         self.runtime.opened(now_ns, number, place as u32);
-        let mut transfer = Transfer::new(number, Stream::new(now_ns, amount, sender));
+        let reading = &self.runtime.applications[number as usize].reading;
+        let mut transfer = Transfer::new(number, Stream::new(now_ns, amount, sender).read_in(reading));
         if self.kernel.as_ref().is_some_and(|kernel| kernel.side == CLIENT) {
             self.transfers[place] = Some(transfer);
             return self.call(place, kind);

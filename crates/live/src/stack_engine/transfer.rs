@@ -1,4 +1,4 @@
-//! One connection's data: one end writes, the other reads at once and checks every byte.
+//! One connection's data: one end writes, the other reads, at once unless its application reads slowly, and checks every byte.
 
 use std::net::SocketAddr;
 
@@ -56,7 +56,10 @@ impl Transfer {
 
     /// Serves the connection's end `side`: reads, handles events, writes.
     pub fn serve(&mut self, now_ns: u64, side: usize, connection: &mut Connection<Chunk>) {
-        while let Some(chunk) = connection.read() {
+        let in_stages = self.stream.is_read_in_stages() && side != self.stream.sender;
+        while (!in_stages || self.stream.takes(now_ns) > 0)
+            && let Some(chunk) = connection.read()
+        {
             self.read(now_ns, side, &chunk.0);
         }
         let stream = &mut self.stream;
@@ -70,6 +73,7 @@ impl Transfer {
                     }
                 }
                 Event::Established => stream.establish_asker(now_ns),
+                Event::EndOfStream if in_stages && connection.peek().is_some() => stream.end_waits(),
                 Event::EndOfStream if side != stream.sender => {
                     stream.end(now_ns);
                     connection.close(now_ns);
@@ -85,6 +89,10 @@ impl Transfer {
                 }
                 _ => {}
             }
+        }
+        if in_stages && connection.peek().is_none() && stream.take_waiting_end() {
+            stream.end(now_ns);
+            connection.close(now_ns);
         }
         if side == stream.sender {
             self.write(now_ns, connection);

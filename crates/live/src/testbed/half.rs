@@ -130,7 +130,7 @@ impl Half {
         let Some(socket) = self.socket.as_ref() else { return Ok(Left::Nothing) };
         let mut read = 0;
         while read < TURN_BYTES {
-            match turn::receive_some(socket, buffers)? {
+            match turn::receive_some(socket, buffers, usize::MAX)? {
                 Done::Some([]) => {
                     self.peer_is_done(now_ns())?;
                     return Ok(Left::Nothing);

@@ -230,6 +230,7 @@ fn connection(name: &str, count: u32, paths: &[usize], protocol: Protocol) -> Co
         direction: Way::Down,
         start_ns: [0, 1_000 * MS],
         stop_ns: None,
+        reading: Vec::new(),
         mss_bytes: 1460,
         receive_buffer_bytes: None,
         ecn: false,

@@ -44,6 +44,7 @@ fn description(content: Content, protocol: Protocol) -> Description {
             direction: Way::Down,
             start_ns: [0, 0],
             stop_ns: None,
+            reading: Vec::new(),
             mss_bytes: 1460,
             receive_buffer_bytes: None,
             ecn: false,

@@ -177,6 +177,7 @@ fn any_connection() -> impl Strategy<Value = Connection> {
                 connection.paths.truncate(1);
             }
             Connection {
+                reading: Vec::new(),
                 mss_bytes,
                 receive_buffer_bytes,
                 ecn: !up,

@@ -67,6 +67,10 @@ class Peer:
             if isinstance(each.application, DIALOGUES):
                 expected = "bulk, file, requests, rate or flows; or the engine sim, stack or linux"
                 yield ("connection", name, "application"), show(each.application.kind), expected
+            for key in ("read_rate", "read"):
+                if getattr(each, key) is not None and name not in self._sends:
+                    expected = "none, or the engine sim, stack or linux: here the kernel's end reads as it comes"
+                    yield ("connection", name, key), "a value", expected
             if each.protocol == "mptcp" and each.path_manager.name == "linux":
                 expected = "fullmesh, backup or default; or the engine sim, stack or linux"
                 yield ("connection", name, "path_manager"), show("linux"), expected

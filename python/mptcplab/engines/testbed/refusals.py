@@ -122,6 +122,9 @@ def _connection(name: str, connection: Connection) -> Iterator[Found]:
     if connection.mss != Connection.model_fields["mss"].default:
         expected = "the default: the interfaces keep their MTU"
         yield ("connection", name, "mss"), f"{connection.mss} B", expected
+    for key in ("read_rate", "read"):
+        if getattr(connection, key) is not None:
+            yield ("connection", name, key), "a value", "none: the agents read everything as it comes"
     if connection.tcp.loss_detection != "rack-tlp":
         expected = "the default: an agent does not change the kernel's TCP"
         yield ("connection", name, "tcp", "loss_detection"), show(connection.tcp.loss_detection), expected

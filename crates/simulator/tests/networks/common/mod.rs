@@ -100,6 +100,7 @@ pub fn tcp(name: &str, path: usize, application: Application) -> Connection {
         direction: Way::Down,
         start_ns: [0, 0],
         stop_ns: None,
+        reading: Vec::new(),
         mss_bytes: 1460,
         receive_buffer_bytes: None,
         ecn: false,
