@@ -44,9 +44,8 @@ impl<P: Stream> Connection<P> {
             None => {
                 let Some(map) = self.kept_mapping(r, piece.at) else {
                     self.unmapped(now_ns, r)?;
-                    piece.offset = self.contexts[r].next_offset;
-                    self.contexts[r].next_offset += piece.payload.len() as u64;
-                    self.subflows[r].rcv_nxt = piece.end();
+                    piece.offset = self.subflows[r].next_offset();
+                    self.subflows[r].advance(piece.at, piece.offset, piece.len());
                     self.deliver(now_ns, r, piece);
                     return Ok(None);
                 };
@@ -76,7 +75,7 @@ impl<P: Stream> Connection<P> {
                 self.rx.note_end(map.offset + (map.to - map.from));
             }
             for piece in verifying.pieces {
-                self.contexts[r].next_offset = piece.offset + piece.payload.len() as u64;
+                self.subflows[r].continue_at(piece.offset + piece.len());
                 self.deliver(now_ns, r, piece);
             }
         } else {

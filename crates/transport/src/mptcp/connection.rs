@@ -80,10 +80,9 @@ pub struct Connection<P: Stream> {
     /// Time of the last call that had one.
     pub(super) clock_ns: u64,
 
-    pub(super) contexts: Vec<SubflowContext<P>>,
     pub(super) due: Due,
-
     pub(super) usual: Usual,
+
     pub(super) mode: Mode,
     /// ECN field of the packet of the segment that `transmit` gave last.
     pub(super) last_ecn: Ecn,
@@ -100,19 +99,18 @@ pub struct Connection<P: Stream> {
     /// What happened and was not told yet; mostly nothing.
     #[expect(clippy::box_collection, reason = "mostly there is none")]
     events: Option<Box<VecDeque<Event>>>,
-
-    pub(super) tx: SendStream<P>,
+    pub(super) numbers: DataNumbers,
     /// Subflows that the host has not entered yet.
     unadopted: SubflowSet,
+
+    pub(super) timers: StreamTimers,
+    pub(super) tx: SendStream<P>,
+    pub(super) rx: ReceiveStream<P>,
+    // Here ends what data that arrives touches.
     /// What waits on subflows; none as long as the scheduler binds nothing ahead.
     pub(super) plan: Option<Box<SendPlan>>,
-
     /// The subflows that the scheduler's burst goes to, and how many segments of it are left.
     pub(super) burst: (SubflowSet, u32),
-    pub(super) timers: StreamTimers,
-    pub(super) numbers: DataNumbers,
-    pub(super) rx: ReceiveStream<P>,
-
     pub(super) controller: Controller,
     pub(super) reinjections: Reinjections,
 
@@ -122,6 +120,7 @@ pub struct Connection<P: Stream> {
     reclaimed: Option<Box<Vec<(Tuple, SubflowId)>>>,
     /// Shared by all connections that were made with it.
     pub(super) config: Arc<Config>,
+    pub(super) contexts: Vec<SubflowContext<P>>,
     pub(super) keys: Keys,
     pub(super) secrets: Secrets,
     pub(super) addresses: Addresses,
@@ -235,9 +234,9 @@ impl<P: Stream> Connection<P> {
     #[cold]
     fn reuse_id(&mut self, r: usize, mut subflow: Subflow<P>, view: View) -> usize {
         // Counters go on: whoever takes differences sees none below zero.
-        let old = &self.subflows[r];
-        (subflow.sent, subflow.received, subflow.waited) = (old.sent, old.received, old.waited);
-        subflow.losses = self.subflows[r].losses.as_deref().map(|losses| Box::new(losses.counts()));
+        let old = &mut self.subflows[r];
+        (subflow.sent, subflow.received, subflow.waited) = (old.sent, old.received, old.waited.take());
+        subflow.losses = old.losses.as_deref().map(|losses| Box::new(losses.counts()));
         let old = std::mem::replace(&mut self.subflows[r], subflow);
         self.reclaimed.get_or_insert_default().push((old.tuple(), SubflowId(r as u8)));
         self.contexts[r] = SubflowContext::new();
@@ -545,6 +544,7 @@ impl<P: Stream> Connection<P> {
         let (s, v) = (&self.subflows[subflow.0 as usize], &self.views[subflow.0 as usize]);
         let lost = s.losses.as_deref();
         let of = |count: fn(&Losses) -> u64| lost.map_or(0, count);
+        let waited = s.waited.as_deref().copied().unwrap_or_default();
         Statistics {
             cwnd_segments: v.cwnd,
             srtt_ns: v.srtt_ns,
@@ -564,8 +564,8 @@ impl<P: Stream> Connection<P> {
             cwnd_integral_until_ns: s.sent.cwnd_integral_until_ns,
             new_bytes_received: s.received.new_bytes,
             data_segments_received: s.received.data_segments,
-            others_waited_byte_ns: s.waited.for_others_byte_ns,
-            own_waited_byte_ns: s.waited.for_own_byte_ns,
+            others_waited_byte_ns: waited.for_others_byte_ns,
+            own_waited_byte_ns: waited.for_own_byte_ns,
         }
     }
 

@@ -219,19 +219,16 @@ impl<P: Stream> Connection<P> {
     /// continues the stream too.
     #[inline(always)]
     fn receive_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
-        let (context, len) = (&mut self.contexts[r], payload.len() as u64);
-        let offset = if self.fallback.receives_single() { context.next_offset } else { offset };
+        let (subflow, len) = (&mut self.subflows[r], payload.len() as u64);
+        let offset = if self.fallback.receives_single() { subflow.next_offset() } else { offset };
         if self.rx.is_next(offset) {
-            context.next_offset = offset + len;
-            let subflow = &mut self.subflows[r];
-            subflow.rcv_nxt = seq + len;
+            subflow.advance(seq, offset, len);
             subflow.received.new_bytes += len;
             self.rx.extend(payload);
         } else if offset > self.rx.nxt() && self.rx.window.allows(offset, len) {
-            context.next_offset = offset + len;
-            self.subflows[r].rcv_nxt = seq + len;
+            subflow.advance(seq, offset, len);
             let new = self.rx.keep(Early { at: offset, payload, arrival_ns: now_ns, via: r as u8 });
-            self.subflows[r].received.new_bytes += new;
+            subflow.received.new_bytes += new;
         } else {
             self.take_in_order(now_ns, r, Piece { at: seq, payload, offset, arrival_ns: now_ns });
         }
@@ -251,12 +248,11 @@ impl<P: Stream> Connection<P> {
         }
         if self.fallback.receives_single() {
             // Mappings that came before this was known, perhaps wrong ones, hold no more.
-            piece.offset = self.contexts[r].next_offset;
+            piece.offset = self.subflows[r].next_offset();
         } else if piece.offset == UNMAPPED {
             return self.find_place(now_ns, r, piece);
         }
-        self.subflows[r].rcv_nxt = piece.end();
-        self.contexts[r].next_offset = piece.offset + piece.payload.len() as u64;
+        self.subflows[r].advance(piece.at, piece.offset, piece.len());
         self.deliver(now_ns, r, piece);
         true
     }
@@ -284,20 +280,19 @@ impl<P: Stream> Connection<P> {
                 continue;
             }
             if self.fallback.receives_single() {
-                piece.offset = self.contexts[r].next_offset;
+                piece.offset = self.subflows[r].next_offset();
             } else if piece.offset == UNMAPPED {
                 if let Some(map) = self.kept_mapping(r, piece.at) {
                     // What lies beyond has a mapping of its own, or none.
                     rest = piece.split_off(map.to);
                     piece.offset = map.offset + (piece.at - map.from);
                 } else if self.unmapped(now_ns, r).is_ok() {
-                    piece.offset = self.contexts[r].next_offset;
+                    piece.offset = self.subflows[r].next_offset();
                 } else {
                     return false;
                 }
             }
-            self.subflows[r].rcv_nxt = piece.end();
-            self.contexts[r].next_offset = piece.offset + piece.payload.len() as u64;
+            self.subflows[r].advance(piece.at, piece.offset, piece.len());
             self.deliver(now_ns, r, piece);
             match rest {
                 Some(beyond) => piece = beyond,

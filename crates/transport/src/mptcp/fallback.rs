@@ -4,14 +4,15 @@ use wire::Mapping;
 
 use super::checksum::Broken;
 use super::connection::Connection;
-use super::state::context::Run;
 use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
 use crate::names::SubflowId;
 use crate::numbers::Dsn;
 use crate::offset::Offset;
 use crate::queue::Stream;
+use crate::reassembly::Part;
 use crate::tcp::acknowledge::NEVER;
+use crate::tcp::run::Run;
 use crate::tcp::subflow::State;
 use crate::trace::{FallbackReason, TraceEvent};
 
@@ -33,7 +34,7 @@ impl<P: Stream> Connection<P> {
     /// What was sent on subflow `r` and is not acknowledged at the data level, when it is contiguous: only then an
     /// infinite mapping tells where it belongs.
     fn contiguous(&self, r: usize) -> Option<Run> {
-        let (run, subflow_nxt) = (self.contexts[r].run, self.subflows[r].snd_nxt);
+        let (run, subflow_nxt) = (self.subflows[r].run(), self.subflows[r].snd_nxt);
         if self.tx.una() == self.tx.nxt() {
             return Some(Run { seq: subflow_nxt, offset: self.tx.nxt() });
         }
@@ -47,7 +48,7 @@ impl<P: Stream> Connection<P> {
     pub(super) fn unmapped(&mut self, now_ns: u64, r: usize) -> Result<(), Broken> {
         let fallen = self.mode == Mode::Tcp && r == self.fallback.subflow();
         // What was sent a second time at the data level has no place in the sequence of the stream.
-        let straight = self.contexts[r].next_offset.octets() + 1 == self.first_undelivered(r);
+        let straight = self.subflows[r].next_offset().octets() + 1 == self.first_undelivered(r);
         if straight && (fallen || (self.only_the_first(r) && self.fall_back(now_ns, r, FallbackReason::OptionsLost))) {
             return Ok(());
         }
@@ -75,7 +76,7 @@ impl<P: Stream> Connection<P> {
             self.reset_for_middlebox(now_ns, r);
             return false;
         };
-        self.contexts[r].run = run;
+        self.subflows[r].set_run(run);
         self.become_tcp(r, why);
         if self.keys.remote.is_some() {
             let at = self.tx.una().max(run.offset);
@@ -124,7 +125,7 @@ impl<P: Stream> Connection<P> {
     /// The place in the stream up to which the peer has acknowledged, when the subflow is the stream.
     #[inline(always)]
     pub(super) fn acknowledged_by_subflow(&self, r: usize, ack: u64) -> Offset {
-        let run = self.contexts[r].run;
+        let run = self.subflows[r].run();
         if ack < run.seq { self.tx.una() } else { (run.offset + (ack - run.seq)).min(self.tx.nxt()) }
     }
 
@@ -149,7 +150,7 @@ impl<P: Stream> Connection<P> {
         // It acts on what follows the last byte acknowledged at the data level: it leaves no hole, and does not
         // speak of what is to come.
         let place = (from <= here).then(|| offset.checked_add(here - from)).flatten();
-        let Some(place) = place.filter(|&p| p <= self.rx.nxt()) else {
+        let Some(mut place) = place.filter(|&p| p <= self.rx.nxt()) else {
             self.reset_subflow(now_ns, r, ResetReason::MptcpError, true);
             return;
         };
@@ -159,16 +160,15 @@ impl<P: Stream> Connection<P> {
         self.fallback.receive_single();
         self.usual.forget();
         let context = &mut self.contexts[r];
-        context.next_offset = place;
         let held = context.held.take().map(|held| held.pieces);
         if let Some(waiting) = held.or(context.verifying.take().map(|v| v.pieces)) {
             for mut piece in waiting {
-                let context = &mut self.contexts[r];
-                piece.offset = context.next_offset;
-                context.next_offset += piece.payload.len() as u64;
+                piece.offset = place;
+                place += piece.len();
                 self.deliver(now_ns, r, piece);
             }
         }
+        self.subflows[r].continue_at(place);
         self.owe_acknowledgment(r);
     }
 

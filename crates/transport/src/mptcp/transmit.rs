@@ -222,7 +222,7 @@ impl<P: Stream> Connection<P> {
         let subflow = &mut self.subflows[r];
         let seq = subflow.send_new(now_ns, (offset, &payload, fin), &mut self.views[r]);
         if MORE || !payload.is_empty() {
-            self.contexts[r].sent(seq, offset);
+            subflow.note_run(seq, offset);
         }
         let (clean, has_room) = subflow.first_sent(now_ns, &mut self.views[r]);
         if clean {

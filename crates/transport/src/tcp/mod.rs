@@ -17,6 +17,7 @@ pub mod receive;
 pub mod recovery;
 pub mod reorder;
 pub mod rtt;
+pub mod run;
 pub mod scoreboard;
 pub mod sender;
 pub mod subflow;

@@ -1,8 +1,6 @@
 //! A segment arrives: is it acceptable, what does it say of the window and the round trip, where does its data belong
 //! (RFC 9293 §3.10.7.4, RFC 7323, RFC 2018).
 
-use std::num::NonZeroU64;
-
 use wire::{Compact, SackBlock, SackBlocks, Segment, Timestamps};
 
 use super::close::TIME_WAIT_NS;
@@ -99,7 +97,7 @@ impl<P: Stream> Subflow<P> {
         }
         let data = segment.payload.len() as u64;
         if data > 0 && seq < self.rcv_nxt && seq + data <= self.rcv_nxt {
-            self.duplicate = NonZeroU64::new(seq + data).map(|end| (seq, end));
+            self.duplicate = Some(Box::new((seq, seq + data)));
         }
         if self.state == State::TimeWait && segment.flags.fin() {
             // Our last ACK was lost, and the time begins anew (RFC 9293 §3.10.7.4, eighth).
@@ -213,8 +211,8 @@ impl<P: Stream> Subflow<P> {
         }
         let irs = self.their_number(0);
         let wire = |place: u64| irs.plus(place).on_wire();
-        if let Some((left, right)) = self.duplicate.take() {
-            blocks.push(SackBlock { left: wire(left), right: wire(right.get()) });
+        if let Some((left, right)) = self.duplicate.take().map(|duplicate| *duplicate) {
+            blocks.push(SackBlock { left: wire(left), right: wire(right) });
         }
         // A FIN takes a sequence number and is reported like data.
         let mut fin = self.fin_at;

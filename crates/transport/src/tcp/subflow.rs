@@ -1,7 +1,5 @@
 //! State of one subflow, and what of it needs no knowledge of the connection.
 
-use std::num::NonZeroU64;
-
 use wire::{Flags, Payload, Segment, Timestamps};
 
 use super::acknowledge::{Acknowledging, NEVER};
@@ -15,12 +13,14 @@ use super::rcv_ssthresh::RcvSsthresh;
 use super::recovery::Frto;
 use super::reorder::Reorder;
 use super::rtt::RttEstimator;
+use super::run::Run;
 use super::scoreboard::Scoreboard;
 use super::validation::Validation;
 use crate::congestion::{Feedback, View, Window};
 use crate::ends::Ends;
 use crate::names::Tuple;
 use crate::numbers::{Ours, SeqNumber, Theirs};
+use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::statistics::{ReceivedCounts, SentCounts, WaitedCounts};
 use crate::trace::WindowReason;
@@ -107,7 +107,9 @@ pub struct Subflow<P: Stream> {
     pub ack: Acknowledging,
     pub reorder: Reorder<P>,
     /// What arrived twice and is to be reported (D-SACK, RFC 2883).
-    pub(super) duplicate: Option<(u64, NonZeroU64)>,
+    pub(super) duplicate: Option<Box<(u64, u64)>>,
+    /// Place in the stream after the last byte received in order: where data without a mapping continues.
+    next_offset: Offset,
     /// The window field as long as nothing comes from the peer, once it was computed.
     pub unmoved_window: Option<u16>,
     /// The peer's MSS or ours, whichever is less, in bytes; options take from it.
@@ -121,6 +123,8 @@ pub struct Subflow<P: Stream> {
     /// None as long as nothing was lost, probed for, or marked.
     pub losses: Option<Box<Losses>>,
 
+    /// The present run of transmissions.
+    run: Run,
     pub board: Scoreboard<P>,
     /// Retransmission, handshake or TIME-WAIT timer.
     pub timer_ns: u64,
@@ -146,7 +150,8 @@ pub struct Subflow<P: Stream> {
     /// Sequence number of the peer's FIN.
     pub(super) fin_at: Option<u64>,
     pub(super) syn_sent_ns: u64,
-    pub waited: WaitedCounts,
+    /// None as long as nothing waited for what it brought.
+    pub waited: Option<Box<WaitedCounts>>,
     /// It answers a segment that fits nothing (RFC 9293 §3.5.2).
     pub reset_answer: Option<Box<ResetAnswer>>,
     /// None: the subflow that opened the connection.
@@ -206,6 +211,7 @@ impl<P: Stream> Subflow<P> {
             ts_recent: 0,
             snd_una: 0,
             snd_nxt: 0,
+            run: Run::new(),
             board: Scoreboard::new(),
             rtt: RttEstimator::new(options),
             detection: options.loss_detection,
@@ -236,12 +242,13 @@ impl<P: Stream> Subflow<P> {
             reorder: Reorder::new(),
             fin_at: None,
             duplicate: None,
+            next_offset: Offset::FIRST,
             ack: Acknowledging::new(options),
             rcv_ssthresh: RcvSsthresh::whole(mss),
             unmoved_window: None,
             received: ReceivedCounts::default(),
             sent: SentCounts::default(),
-            waited: WaitedCounts::default(),
+            waited: None,
             losses: None,
             notes: Notes::default(),
         }
@@ -315,6 +322,41 @@ impl<P: Stream> Subflow<P> {
     #[inline(always)]
     pub fn our_number(&self, place: u64) -> SeqNumber<Ours> {
         self.iss.plus(place)
+    }
+
+    /// Place in the stream after the last byte received in order.
+    #[inline(always)]
+    pub fn next_offset(&self) -> Offset {
+        self.next_offset
+    }
+
+    /// What comes next in order continues the stream there.
+    pub fn continue_at(&mut self, offset: Offset) {
+        self.next_offset = offset;
+    }
+
+    /// `len` bytes came in order at `seq`, which are at `offset` of the stream.
+    #[inline(always)]
+    pub fn advance(&mut self, seq: u64, offset: Offset, len: u64) {
+        self.rcv_nxt = seq + len;
+        self.next_offset = offset + len;
+    }
+
+    /// The present run of transmissions.
+    #[inline(always)]
+    pub fn run(&self) -> Run {
+        self.run
+    }
+
+    /// The run of transmissions is this one.
+    pub fn set_run(&mut self, run: Run) {
+        self.run = run;
+    }
+
+    /// Data at `offset` of the stream goes out at `seq` for the first time.
+    #[inline(always)]
+    pub fn note_run(&mut self, seq: u64, offset: Offset) {
+        self.run.sent(seq, offset);
     }
 
     /// New bytes that the window of this subflow allows.

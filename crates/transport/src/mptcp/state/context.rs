@@ -10,22 +10,10 @@ use crate::offset::Offset;
 use crate::reassembly::Piece;
 use crate::tcp::acknowledge::NEVER;
 
-/// What was sent last without a break: from here to the subflow's `snd_nxt`, one octet of sequence space is one of
-/// the stream. This is what "contiguous" means for an infinite mapping (RFC 8684 §3.7).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Run {
-    pub seq: u64,
-    pub offset: Offset,
-}
-
 /// State of one subflow at the level of MPTCP.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SubflowContext<P> {
-    /// The present run of transmissions.
-    pub run: Run,
-    /// Place in the stream after the last byte received in order: where data without a mapping continues.
-    pub next_offset: Offset,
     /// After a checksum failure on the only subflow.
     pub held: Option<Box<FailedChecksum<P>>>,
     /// Data sequence mappings that reach beyond the segment they came with, or are to be verified, by their start.
@@ -99,8 +87,6 @@ impl Signalling {
 impl<P> SubflowContext<P> {
     pub fn new() -> Self {
         SubflowContext {
-            run: Run { seq: 1, offset: Offset::FIRST },
-            next_offset: Offset::FIRST,
             held: None,
             mappings: BTreeMap::new(),
             verifying: None,
@@ -145,14 +131,6 @@ impl<P> SubflowContext<P> {
             if signalling.is_idle() {
                 self.signalling = None;
             }
-        }
-    }
-
-    /// Data `[offset, offset + len)` of the stream goes out at `seq` for the first time.
-    #[inline]
-    pub fn sent(&mut self, seq: u64, offset: Offset) {
-        if offset.octets().wrapping_sub(self.run.offset.octets()) != seq - self.run.seq {
-            self.run = Run { seq, offset };
         }
     }
 }

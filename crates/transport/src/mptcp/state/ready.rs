@@ -30,7 +30,7 @@ impl<P: Stream> Ready<P> {
 
     /// Pieces held.
     pub fn len(&self) -> usize {
-        usize::from(!self.is_empty()) + self.rest.len()
+        if self.is_empty() { 0 } else { 1 + self.rest.len() }
     }
 
     /// Appends a piece. One without content is nothing.

@@ -14,13 +14,13 @@ use crate::waits::Waits;
 #[derive(Debug)]
 #[repr(C)]
 pub struct ReceiveStream<P: Stream> {
-    /// What came before what precedes it in the stream.
-    waiting: Waiting<P>,
     pub ready: Ready<P>,
     /// The first byte that has not arrived.
     nxt: Offset,
-    pub window: ReceiveWindow,
+    /// What came before what precedes it in the stream. None as long as nothing did.
+    waiting: Option<Box<Waiting<P>>>,
     delays: DelayHistogram,
+    pub window: ReceiveWindow,
     /// Where it ends, as the peer's DATA_FIN has it.
     end: Option<Offset>,
     /// Everything before its end has arrived.
@@ -40,7 +40,7 @@ impl<P: Stream> ReceiveStream<P> {
             freed: false,
             window,
             ready: Ready::new(),
-            waiting: Waiting::new(),
+            waiting: None,
             delays: DelayHistogram::default(),
             waits: None,
         }
@@ -57,9 +57,21 @@ impl<P: Stream> ReceiveStream<P> {
     }
 
     /// Whether something came before what precedes it.
-    #[inline]
+    #[inline(always)]
     pub fn has_hole(&self) -> bool {
-        !self.waiting.is_empty()
+        self.waiting.as_ref().is_some_and(|waiting| !waiting.is_empty())
+    }
+
+    /// Pieces that wait.
+    #[inline(always)]
+    fn pieces(&self) -> usize {
+        self.waiting.as_ref().map_or(0, |waiting| waiting.len())
+    }
+
+    /// Keeps a piece that waits. Answers how many bytes of it are new.
+    #[inline(always)]
+    fn wait(&mut self, early: Early<P>) -> u64 {
+        self.waiting.get_or_insert_with(|| Box::new(Waiting::new())).insert(self.nxt.octets(), early)
     }
 
     /// Whether the end is known, or reached.
@@ -75,7 +87,7 @@ impl<P: Stream> ReceiveStream<P> {
 
     /// Pieces held.
     pub fn len(&self) -> usize {
-        self.ready.len() + self.waiting.len()
+        self.ready.len() + self.pieces()
     }
 
     /// The next piece, and whether the peer should be told at once that the window opened.
@@ -98,7 +110,7 @@ impl<P: Stream> ReceiveStream<P> {
     }
 
     /// The window field of a segment on `subflow`.
-    #[inline]
+    #[inline(always)]
     pub fn announce(&mut self, now_ns: u64, subflow: &mut Subflow<P>) -> u16 {
         let scale = subflow.rcv_wscale;
         let Some(tuning) = &self.window.tuning else { return self.window.announce(self.nxt, scale) };
@@ -139,7 +151,7 @@ impl<P: Stream> ReceiveStream<P> {
     /// Whether bytes at `place` are the next ones and nothing waits behind them.
     #[inline(always)]
     pub fn is_next(&self, place: Offset) -> bool {
-        place == self.nxt && self.waiting.is_empty()
+        place == self.nxt && !self.has_hole()
     }
 
     /// Appends bytes that [are the next](Self::is_next) and did not wait.
@@ -157,10 +169,7 @@ impl<P: Stream> ReceiveStream<P> {
     #[inline(always)]
     pub fn keep(&mut self, early: Early<P>) -> u64 {
         self.window.note_arrival();
-        if !self.window.allows_pieces(self.waiting.len()) {
-            return 0;
-        }
-        self.waiting.insert(self.nxt.octets(), early)
+        if self.window.allows_pieces(self.pieces()) { self.wait(early) } else { 0 }
     }
 
     /// Bytes find their place, wherever that is. What they and those they free had waited goes to the account of the
@@ -175,18 +184,18 @@ impl<P: Stream> ReceiveStream<P> {
         let next = at == self.nxt;
         // Beyond the window nothing is kept; the peer was not allowed to send it. Nor is what comes in too small pieces. The next
         // bytes were looked at before: after a fallback the peer counts the window from what its subflow has acknowledged.
-        if !(next || self.window.allows(at, len) && self.window.allows_pieces(self.waiting.len())) {
+        if !(next || self.window.allows(at, len) && self.window.allows_pieces(self.pieces())) {
             return;
         }
-        let new = if next && (self.waiting.is_empty() || self.waiting.pass(at.octets(), len)) {
+        let new = if next && self.waiting.as_mut().is_none_or(|w| w.is_empty() || w.pass(at.octets(), len)) {
             self.append(now_ns, via, early, &mut subflow.waited);
             len
         } else {
-            self.waiting.insert(self.nxt.octets(), early)
+            self.wait(early)
         };
         subflow.received.new_bytes += new;
-        if next && !self.waiting.is_empty() {
-            while let Some(early) = self.waiting.pop(self.nxt.octets()) {
+        if next && self.has_hole() {
+            while let Some(early) = self.waiting.as_mut().and_then(|waiting| waiting.pop(self.nxt.octets())) {
                 self.append(now_ns, via, early, &mut subflow.waited);
             }
         }
@@ -194,11 +203,12 @@ impl<P: Stream> ReceiveStream<P> {
 
     /// The next bytes of the stream; subflow `via` has just brought them, or what they waited for.
     #[inline(always)]
-    fn append(&mut self, now_ns: u64, via: u8, early: Early<P>, account: &mut WaitedCounts) {
+    fn append(&mut self, now_ns: u64, via: u8, early: Early<P>, account: &mut Option<Box<WaitedCounts>>) {
         let (waited_ns, len) = (now_ns - early.arrival_ns, early.payload.len() as u64);
         self.delays.add(waited_ns, len);
         if waited_ns > 0 {
             let own = early.via == via;
+            let account = account.get_or_insert_default();
             let sum = if own { &mut account.for_own_byte_ns } else { &mut account.for_others_byte_ns };
             let byte_ns = u128::from(waited_ns) * u128::from(len);
             *sum += byte_ns;

@@ -7,14 +7,14 @@ use crate::queue::{SendQueue, Stream};
 #[derive(Debug)]
 #[repr(C)]
 pub struct SendStream<P: Stream> {
-    /// End of what was written.
-    end: Offset,
     /// First byte not acknowledged at the data level.
     una: Offset,
-    /// First byte never sent, nor bound to a subflow to be sent.
-    nxt: Offset,
     /// The peer's window ends here.
     right: Offset,
+    /// First byte never sent, nor bound to a subflow to be sent.
+    nxt: Offset,
+    /// End of what was written.
+    end: Offset,
     queue: P::Queue,
     /// What the application says that it will have written in all.
     announced: Option<u64>,
