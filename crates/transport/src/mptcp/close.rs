@@ -64,8 +64,8 @@ impl<P: Stream> Connection<P> {
         self.usual.forget();
         let subflow = &mut self.subflows[r];
         match subflow.state {
-            State::Established | State::CloseWait if !subflow.fin_requested => {
-                subflow.fin_requested = true;
+            State::Established | State::CloseWait if !subflow.fins.is_requested() => {
+                subflow.fins.request();
                 self.contexts[r].transient = false;
                 self.due.attention.insert(r);
                 if self.mode == Mode::Mptcp {

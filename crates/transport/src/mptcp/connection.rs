@@ -208,7 +208,7 @@ impl<P: Stream> Connection<P> {
         subflow.ecn.scalable = self.config.congestion.has(Capability::Scalable);
         let r = self.subflows.len();
         let options_len = self.mode.data_options_len(subflow.timestamps);
-        let initial_window = f64::from(self.config.tcp.initial_window).min(subflow.max_window);
+        let initial_window = subflow.growth.bounded(self.config.tcp.initial_window.into());
         let mut view = View::new(initial_window, subflow.mss.saturating_sub(options_len as u32).max(1));
         view.backup = subflow.backup;
         view.ssthresh = self.config.tcp.initial_ssthresh.map_or(f64::INFINITY, f64::from);

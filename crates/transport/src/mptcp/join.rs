@@ -65,7 +65,7 @@ impl<P: Stream> Connection<P> {
             let counts = |&other: &usize| {
                 Some(other) != r
                     && self.is_open(other)
-                    && !self.subflows[other].fin_requested
+                    && !self.subflows[other].fins.is_requested()
                     && !self.is_half_open(other)
             };
             return (1..self.subflows.len()).filter(counts).count() < usize::from(kernel.extra_subflows);
@@ -277,7 +277,7 @@ impl<P: Stream> Connection<P> {
             subflow.timer_ns = NEVER;
             subflow.retries = 0;
             subflow.rtt.backoff = 0;
-            if subflow.fin_requested {
+            if subflow.fins.is_requested() {
                 self.due.attention.insert(r); // the connection ended meanwhile
             } else {
                 self.become_established(now_ns, r);

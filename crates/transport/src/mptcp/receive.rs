@@ -439,7 +439,7 @@ impl<P: Stream> Connection<P> {
     fn note_repairs(&mut self, r: usize) {
         self.due.frto_waits |= self.holds_retransmissions(r);
         let subflow = &self.subflows[r];
-        if subflow.board.has_unrepaired() || subflow.fin_requested || subflow.probe_due {
+        if subflow.board.has_unrepaired() || subflow.fins.is_requested() || subflow.probe_due {
             self.due.attention.insert(r);
         }
     }

@@ -25,6 +25,15 @@ const fn default_mss(peer: IpAddr) -> u16 {
 /// A round-trip time that is guessed is not less than this.
 const LEAST_GUESS_NS: u64 = 1_000_000;
 
+/// What is known of the SYNs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Opening {
+    /// When ours went out last.
+    sent_ns: u64,
+    /// The peer offered window scaling.
+    peer_scales: bool,
+}
+
 impl<P: Stream> Subflow<P> {
     /// Takes what the peer's SYN or SYN/ACK offers.
     pub fn negotiate(&mut self, config: &Config, scale: u8, syn: &Segment<P>) {
@@ -39,7 +48,7 @@ impl<P: Stream> Subflow<P> {
         self.learn_timestamps(syn.options.timestamps);
         self.right = 1 + u64::from(syn.window);
         if let Some(shift) = rare.and_then(|o| o.window_scale) {
-            self.peer_scales = true;
+            self.opening.peer_scales = true;
             self.snd_wscale = shift.min(14); // RFC 7323 §2.3
             self.rcv_wscale = scale;
         }
@@ -48,7 +57,7 @@ impl<P: Stream> Subflow<P> {
     /// The SYN or SYN/ACK goes out. Answers when it goes out again.
     pub fn syn_sent(&mut self, now_ns: u64) -> u64 {
         self.snd_nxt = 1;
-        self.syn_sent_ns = now_ns;
+        self.opening.sent_ns = now_ns;
         self.timer_ns = now_ns + self.rtt.rto_ns();
         self.timer_ns
     }
@@ -58,7 +67,7 @@ impl<P: Stream> Subflow<P> {
         if self.rtt.samples == 0 {
             // The SYN was retransmitted: the time since then stands in until the first sample. The answer may be to the
             // first one, and come at that very moment: a control divides by it.
-            view.srtt_ns = (now_ns - self.syn_sent_ns).max(LEAST_GUESS_NS);
+            view.srtt_ns = (now_ns - self.opening.sent_ns).max(LEAST_GUESS_NS);
         }
         self.sent.established_ns = now_ns;
         self.sent.cwnd_integral_until_ns = now_ns;
@@ -66,7 +75,7 @@ impl<P: Stream> Subflow<P> {
 
     /// The shift count that a SYN or SYN/ACK offers: an answer only where the peer has offered one (RFC 7323 §2.2).
     pub fn offered_scale(&self, scale: u8, passive: bool) -> Option<u8> {
-        (!passive || self.peer_scales).then_some(scale)
+        (!passive || self.opening.peer_scales).then_some(scale)
     }
 
     /// Our SYN was acknowledged, by a segment with these timestamps.
@@ -78,7 +87,7 @@ impl<P: Stream> Subflow<P> {
         let echo_ms = timestamps.filter(|t| self.timestamps && t.echo != 0).map(|t| t.echo);
         let waited_ms = |echo_ms: u32| Self::ts_now(now_ns).wrapping_sub(echo_ms);
         match echo_ms {
-            _ if self.retries == 0 => self.take_rtt(now_ns - self.syn_sent_ns, view),
+            _ if self.retries == 0 => self.take_rtt(now_ns - self.opening.sent_ns, view),
             // Karn: a SYN that was sent twice gives no sample, unless timestamps tell which was answered (RFC 7323 §4.1).
             Some(echo_ms) if waited_ms(echo_ms) < 1 << 20 => {
                 self.take_rtt(u64::from(waited_ms(echo_ms).max(1)) * 1_000_000, view);
@@ -87,7 +96,7 @@ impl<P: Stream> Subflow<P> {
         }
         // "If the SYN or SYN/ACK is lost, the initial window … MUST be one segment" (RFC 5681 §3.1): unless it was the first
         // one that was answered after all.
-        let sent_ms = Self::ts_now(self.syn_sent_ns);
+        let sent_ms = Self::ts_now(self.opening.sent_ns);
         let answered_first = echo_ms.is_some_and(|echo_ms| (echo_ms.wrapping_sub(sent_ms) as i32) < 0);
         if self.retries > 0 && !answered_first {
             let ssthresh = view.ssthresh;
@@ -153,7 +162,7 @@ mod tests {
     fn an_answer_offers_scaling_only_to_a_peer_that_did() {
         let mut end = established(&TcpOptions::default());
         assert_eq!((end.offered_scale(7, false), end.offered_scale(7, true)), (Some(7), None));
-        end.peer_scales = true;
+        end.opening.peer_scales = true;
         assert_eq!(end.offered_scale(7, true), Some(7));
     }
 }

@@ -4,6 +4,7 @@ pub mod acknowledge;
 pub mod arrival;
 pub mod close;
 pub mod ecn;
+pub mod growth;
 pub mod handshake;
 pub mod losses;
 pub mod notes;

@@ -40,7 +40,7 @@ impl<P: Stream> Subflow<P> {
         if parts.is_empty() {
             return;
         }
-        self.clean = false;
+        self.detection.disturb();
         if let Some(rate) = &mut self.rate {
             rate.split(&parts);
         }
@@ -53,7 +53,7 @@ impl<P: Stream> Subflow<P> {
             losses.undo = None;
             losses.frto = Frto::Off;
         }
-        self.duplicate_acks = 0;
+        self.detection.forget_duplicates();
         self.probe_due = false;
         self.rack.disarm();
         self.rack.probe = None;

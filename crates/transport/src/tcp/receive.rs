@@ -121,11 +121,6 @@ impl<P: Stream> Subflow<P> {
         if ack > self.snd_nxt || !self.is_recent(segment.timestamps()) { None } else { Some((seq, ahead, ack)) }
     }
 
-    /// An acknowledgment with this window field came while nothing was outstanding. With SACK it says nothing.
-    pub fn note_idle_window(&mut self, window: u16) {
-        self.last_window = window;
-    }
-
     /// Whether the window of a segment counts, which it then does. It is taken from no segment that is older than the last: not
     /// from further back, nor of an acknowledgment that was overtaken (RFC 9293 §3.10.7.4, SND.WL1; SND.WL2 is never above
     /// SND.UNA).
@@ -192,7 +187,7 @@ impl<P: Stream> Subflow<P> {
     /// Whether there is anything to report in SACK blocks.
     #[inline(always)]
     pub fn has_blocks(&self) -> bool {
-        self.sack && (self.has_usual_blocks() || self.fin_at.is_some())
+        self.sack && (self.has_usual_blocks() || self.fins.theirs().is_some())
     }
 
     /// As [`has_blocks`](Self::has_blocks), where SACK is in use and no FIN has come.
@@ -215,7 +210,7 @@ impl<P: Stream> Subflow<P> {
             blocks.push(SackBlock { left: wire(left), right: wire(right) });
         }
         // A FIN takes a sequence number and is reported like data.
-        let mut fin = self.fin_at;
+        let mut fin = self.fins.theirs();
         self.reorder.report(fitting - blocks.len(), |(left, right)| {
             let joined = fin.take_if(|fin| *fin == right);
             blocks.push(SackBlock { left: wire(left), right: wire(right + u64::from(joined.is_some())) });

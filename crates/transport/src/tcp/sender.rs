@@ -8,16 +8,66 @@ use super::rack::Probe;
 use super::recovery::{Frto, Recovery, Undo};
 use super::scoreboard::{Copies, Delivered};
 use super::subflow::Subflow;
-use crate::LossDetection;
-use crate::congestion::{Ack, Controller, Delivery, Phase, Sample, View, Window};
+use crate::congestion::{Controller, Delivery, Phase, Sample, View, Window};
 use crate::numbers::SeqNumber;
 use crate::queue::Stream;
 use crate::trace::{Spurious, WindowReason};
+use crate::{LossDetection, TcpOptions};
 
 /// RFC 6675 §2: DupThresh.
 const DUP_THRESH: u32 = 3;
 
+/// How losses are found, and what is remembered for it.
+#[derive(Debug)]
+pub struct Detection {
+    /// Acknowledgments in a row that say nothing new, where there is no SACK.
+    duplicate_acks: u32,
+    /// The window field of the last acknowledgment.
+    last_window: u16,
+    /// Remembered of [`is_clean`](Subflow::is_clean): acknowledgments and new data have nothing else to look after.
+    clean: bool,
+    by: LossDetection,
+    /// See [`TcpOptions::shortcuts`].
+    shortcuts: bool,
+    /// See [`TcpOptions::impatient`].
+    impatient: bool,
+}
+
+impl Detection {
+    pub fn new(options: &TcpOptions) -> Self {
+        let (by, shortcuts, impatient) = (options.loss_detection, options.shortcuts, options.impatient);
+        Detection { duplicate_acks: 0, last_window: 0, clean: false, by, shortcuts, impatient }
+    }
+
+    /// Something is to be looked after besides what is in order.
+    #[inline]
+    pub fn disturb(&mut self) {
+        self.clean = false;
+    }
+
+    /// Duplicate acknowledgments until now tell of nothing.
+    pub fn forget_duplicates(&mut self) {
+        self.duplicate_acks = 0;
+    }
+}
+
 impl<P: Stream> Subflow<P> {
+    /// Whether losses are found by time (RFC 8985).
+    pub fn uses_rack(&self) -> bool {
+        self.sack && self.detection.by == LossDetection::RackTlp
+    }
+
+    /// Segments believed to be in the network. Without SACK each duplicate ACK stands for one that left it.
+    pub fn pipe(&self) -> u32 {
+        let gone = if self.sack { 0 } else { self.detection.duplicate_acks };
+        self.board.pipe().saturating_sub(gone)
+    }
+
+    /// An acknowledgment with this window field came while nothing was outstanding. With SACK it says nothing.
+    pub fn note_idle_window(&mut self, window: u16) {
+        self.detection.last_window = window;
+    }
+
     /// The acknowledgment of a segment: scoreboard, RTT, recovery and window. `group[r]` is this subflow's view.
     #[inline(always)]
     pub fn acknowledged(
@@ -54,23 +104,23 @@ impl<P: Stream> Subflow<P> {
     /// Whether an acknowledgment up to `ack` is of a whole segment at least, and the sender clean.
     #[inline(always)]
     pub fn acknowledges_next(&self, ack: u64) -> bool {
-        self.clean && self.board.covers_first(ack)
+        self.detection.clean && self.board.covers_first(ack)
     }
 
     /// As [`is_clean`](Self::is_clean), as far as it is remembered.
     #[inline(always)]
     pub fn is_known_clean(&self) -> bool {
-        self.clean
+        self.detection.clean
     }
 
     /// Whether nothing that was sent is lost, selectively acknowledged, in the network again or probed for, nothing of it goes
     /// out at a rate, and acknowledgments are told apart by SACK.
     pub fn is_clean(&self, view: &View) -> bool {
-        self.shortcuts
+        self.detection.shortcuts
             && self.sack
             && view.phase == Phase::Open
             && self.board.is_unmarked()
-            && self.detection == LossDetection::RackTlp
+            && self.detection.by == LossDetection::RackTlp
             && self.rack.probe.is_none()
             && self.rtt.backoff == 0
             && !self.probe_due
@@ -99,8 +149,8 @@ impl<P: Stream> Subflow<P> {
             self.retries = 0;
             group[r].potentially_failed = false;
         }
-        let window_moved = self.last_window != arrival.window;
-        self.last_window = arrival.window;
+        let window_moved = self.detection.last_window != arrival.window;
+        self.detection.last_window = arrival.window;
         // End of what arrived twice, where that is reported.
         let mut duplicate_end = None;
         if self.sack {
@@ -115,13 +165,13 @@ impl<P: Stream> Subflow<P> {
                 self.board.selectively_acknowledge(arrival.sack.as_slice(), expand, now_ns, &mut delivered);
             }
         } else if delivered.advanced {
-            let known = self.duplicate_acks.min(delivered.segments.saturating_sub(1));
-            self.duplicate_acks -= known;
+            let known = self.detection.duplicate_acks.min(delivered.segments.saturating_sub(1));
+            self.detection.duplicate_acks -= known;
             delivered.announced = delivered.segments - known;
             // Only a recovery accounts for duplicates that are left; those before an acknowledgment that advances are none of
             // the three in a row that tell of a loss (RFC 5681 §3.2).
             if phase_before != Phase::Recovery {
-                self.duplicate_acks = 0;
+                self.detection.duplicate_acks = 0;
             }
         } else if arrival.empty
             && !arrival.signals // RFC 8684 §3.4: MPTCP's signals are no duplicate acknowledgments
@@ -131,7 +181,7 @@ impl<P: Stream> Subflow<P> {
             // After a timeout they tell of segments that were sent again in vain: nothing is estimated from them.
             && phase_before != Phase::Loss
         {
-            self.duplicate_acks += 1;
+            self.detection.duplicate_acks += 1;
             delivered.announced = 1;
         }
         if self.sack {
@@ -157,7 +207,7 @@ impl<P: Stream> Subflow<P> {
         // a long queue the repair is still behind it (RFC 6298 §5.3 knows no selective acknowledgments).
         let before_repair = |age_ns| self.board.first_sent_ns().is_some_and(|sent_ns| now_ns - age_ns < sent_ns);
         if delivered.advanced || delivered.rtt_ns.is_some_and(before_repair) {
-            if self.impatient { self.restart_once(now_ns, phase_before) } else { self.restart_timer(now_ns) }
+            if self.detection.impatient { self.restart_once(now_ns, phase_before) } else { self.restart_timer(now_ns) }
         }
         group[r].bytes_since_loss += delivered.bytes;
         let duplicate_reported = duplicate_end.is_some();
@@ -178,7 +228,7 @@ impl<P: Stream> Subflow<P> {
         // So does a duplicate acknowledgment leave the window alone, whatever it acknowledges selectively (§3.2 step 1);
         // the cumulative one that follows where nothing was lost counts in full (§3.1). In slow start after a timeout
         // what had arrived before it says nothing of the path now.
-        if !recovering && delivered.advanced && !self.steered {
+        if !recovering && delivered.advanced && !self.growth.is_steered() {
             let bytes = if phase_before == Phase::Open { delivered.cumulative_bytes } else { delivered.bytes };
             let brought = (bytes, delivered.last_rtt_ns);
             self.grow(now_ns, (una_before, pipe_before), brought, group, r, controller);
@@ -190,7 +240,7 @@ impl<P: Stream> Subflow<P> {
         if delivered.advanced {
             self.arm_probe(now_ns, &group[r]);
         }
-        self.clean = self.is_clean(&group[r]);
+        self.detection.clean = self.is_clean(&group[r]);
     }
 
     /// An acknowledgment that advanced restarts the timer, but of those that repair a part of a recovery only the first one (RFC
@@ -303,40 +353,6 @@ impl<P: Stream> Subflow<P> {
         }
     }
 
-    /// What was delivered outside of a recovery opens the window. `before` the acknowledgment: snd_una and what was in
-    /// flight. Delivered: bytes, and the age of the youngest segment, if it says anything.
-    #[inline]
-    fn grow(
-        &mut self,
-        now_ns: u64,
-        (una_before, pipe_before): (u64, u32),
-        (bytes, last_rtt_ns): (u64, Option<u64>),
-        group: &mut [View],
-        r: usize,
-        controller: &mut Controller,
-    ) {
-        let view = &group[r];
-        let limited =
-            una_before < self.limited_below || (view.in_slow_start() && view.cwnd < 2.0 * f64::from(pipe_before));
-        let acked_segments = bytes as f64 / f64::from(view.mss);
-        let numbers = (self.snd_una, self.snd_nxt);
-        self.validation.acknowledged(now_ns, acked_segments, numbers, limited, view);
-        let cwnd_limited = limited && self.validation.is_validated();
-        let acked_segments = if self.counts_acks { 1.0 } else { acked_segments };
-        let ack = Ack { now_ns, acked_segments, rtt_ns: last_rtt_ns, cwnd_limited };
-        let window = controller.on_ack(group, r, &ack);
-        self.set_window(now_ns, window, &mut group[r]);
-        if !cwnd_limited && let Some(window) = self.validation.reduced(now_ns, &group[r]) {
-            self.notes.window(WindowReason::Validation);
-            self.set_window(now_ns, window, &mut group[r]);
-        }
-    }
-
-    /// A threshold as the kernel has it: whole segments, rounded down.
-    fn whole(&self, ssthresh: f64) -> f64 {
-        if self.validation.is_linux() && ssthresh >= 1.0 { ssthresh.floor() } else { ssthresh }
-    }
-
     /// The peer reports a mark (RFC 3168 §6.1.2): a reaction as to a loss, without retransmission, and none while a
     /// loss is being repaired.
     pub fn marked(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller, abe: bool) {
@@ -368,7 +384,7 @@ impl<P: Stream> Subflow<P> {
                 self.end_recovery(&mut group[r]);
                 let ssthresh = group[r].ssthresh;
                 let again = self.sent.retransmissions;
-                let safe = self.validation.repaired(ssthresh, again);
+                let safe = self.growth.repaired(ssthresh, again);
                 let cwnd = safe.map_or(ssthresh, |safe| safe.min(ssthresh));
                 self.notes.window(WindowReason::Recovered);
                 self.set_window(now_ns, Window { cwnd, ssthresh }, &mut group[r]);
@@ -388,7 +404,7 @@ impl<P: Stream> Subflow<P> {
     fn end_recovery(&mut self, view: &mut View) {
         view.phase = Phase::Open;
         self.rack.recovered();
-        self.duplicate_acks = 0;
+        self.detection.duplicate_acks = 0;
         if let Some(losses) = &mut self.losses {
             losses.recovery.waits = false;
             losses.undo = None;
@@ -409,10 +425,10 @@ impl<P: Stream> Subflow<P> {
             // What was sent again in vain makes duplicates too: those that do not acknowledge more than was sent when the last
             // recovery or timeout began tell of no new loss (RFC 6582 §3.2 step 1, `recover`).
             let new = self.snd_una > self.recovery_point();
-            if self.duplicate_acks >= DUP_THRESH && group[r].phase == Phase::Open && new {
+            if self.detection.duplicate_acks >= DUP_THRESH && group[r].phase == Phase::Open && new {
                 self.board.mark_first_lost();
             }
-        } else if self.detection != LossDetection::RackTlp {
+        } else if self.detection.by != LossDetection::RackTlp {
             self.board.find_losses(DUP_THRESH);
         } else {
             let v = &group[r];
@@ -430,15 +446,15 @@ impl<P: Stream> Subflow<P> {
             // A window that was not filled says nothing of the path: what was used does (RFC 7661 §4.4.1), or what was in
             // flight (RFC 5681 equation 4).
             let outstanding = self.board.outstanding();
-            let safe = self.validation.lost(outstanding, group[r].cwnd, self.sent.retransmissions);
+            let safe = self.growth.lost(outstanding, group[r].cwnd, self.sent.retransmissions);
             if let Some(safe) = safe {
                 self.set_cwnd(now_ns, safe, &mut group[r]);
-            } else if 2.0 * f64::from(outstanding) < group[r].cwnd && !self.validation.is_linux() {
+            } else if 2.0 * f64::from(outstanding) < group[r].cwnd && !self.growth.is_linux() {
                 self.set_cwnd(now_ns, f64::from(outstanding).max(1.0), &mut group[r]);
             }
             let ssthresh = self.whole(controller.on_loss(group, r, now_ns));
             // Linux's proportion is that of the window, filled or not.
-            let whole = if self.validation.is_linux() { group[r].cwnd as u32 } else { flight };
+            let whole = if self.growth.is_linux() { group[r].cwnd as u32 } else { flight };
             self.losses.get_or_insert_default().recovery = Recovery::begin(self.snd_nxt, whole);
             self.rack.probe_ns = NEVER;
             self.rack.probe = None; // RFC 8985 §7.1
@@ -466,7 +482,7 @@ impl<P: Stream> Subflow<P> {
 
     /// The reordering timer: what was given time has not come (RFC 8985 §6.2 step 5).
     pub fn reordering_timer(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller) {
-        self.clean = false;
+        self.detection.clean = false;
         self.rack.timer_ns = NEVER;
         self.detect(now_ns, &Delivered::default(), group, r, controller);
         group[r].in_flight = self.pipe();
@@ -474,7 +490,7 @@ impl<P: Stream> Subflow<P> {
 
     /// The retransmission timer expired with data outstanding (RFC 6298 §5.4–5.6, RFC 5681 §3.1).
     pub fn timed_out(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller, frto: bool) {
-        self.clean = false;
+        self.detection.clean = false;
         // Equation 4 of RFC 5681 §3.1 holds where the segment was not yet sent again by this timer; not for a
         // retransmission that is lost too.
         let recovering = group[r].phase == Phase::Recovery;
@@ -490,8 +506,7 @@ impl<P: Stream> Subflow<P> {
             group[r].ssthresh = ssthresh.min(group[r].ssthresh);
         } else if fresh {
             self.remember(&group[r]);
-            if let Some(safe) = self.validation.lost(self.board.outstanding(), group[r].cwnd, self.sent.retransmissions)
-            {
+            if let Some(safe) = self.growth.lost(self.board.outstanding(), group[r].cwnd, self.sent.retransmissions) {
                 self.set_cwnd(now_ns, safe, &mut group[r]);
             }
             group[r].ssthresh = self.whole(controller.on_timeout(group, r, now_ns));
@@ -507,7 +522,7 @@ impl<P: Stream> Subflow<P> {
             )
         });
         self.board.mark_lost_on_timeout(now_ns, rtt_and_reo_wnd_ns);
-        self.duplicate_acks = 0;
+        self.detection.duplicate_acks = 0;
         let losses = self.losses.get_or_insert_default();
         (losses.recovery.point, losses.recovery.sent, losses.recovery.waits) = (self.snd_nxt, 0, false);
         losses.timeouts += 1;
@@ -599,7 +614,7 @@ impl<P: Stream> Subflow<P> {
         losses.frto = Frto::Off;
         losses.undone += 1;
         self.board.forget_losses();
-        self.duplicate_acks = 0;
+        self.detection.duplicate_acks = 0;
         group[r].phase = Phase::Open;
         // Between the losses that were, everything was acknowledged.
         group[r].bytes_since_loss += undo.bytes.0;
@@ -613,7 +628,7 @@ impl<P: Stream> Subflow<P> {
     /// Schedules a tail loss probe (RFC 8985 §7.2): with SACK, when nothing is being repaired or looks lost.
     pub fn arm_probe(&mut self, now_ns: u64, view: &View) {
         let wanted = self.sack
-            && self.detection == LossDetection::RackTlp
+            && self.detection.by == LossDetection::RackTlp
             && view.phase == Phase::Open
             && self.rack.probe.is_none()
             && self.board.sacked() == 0
@@ -627,7 +642,7 @@ impl<P: Stream> Subflow<P> {
 
     /// A tail loss probe is due, in place of a timeout that is due too (RFC 8985 §7.2).
     pub fn probe_timer(&mut self, now_ns: u64) {
-        self.clean = false;
+        self.detection.clean = false;
         self.rack.probe_ns = NEVER;
         self.probe_due = true;
         self.timer_ns = self.timer_ns.max(now_ns + 1);
@@ -635,7 +650,7 @@ impl<P: Stream> Subflow<P> {
 
     /// The probe went out.
     pub fn probe_sent(&mut self, now_ns: u64, repeated: bool) {
-        self.clean = false;
+        self.detection.clean = false;
         self.probe_due = false;
         self.rack.probe_ns = NEVER;
         self.rack.probe = Some(Probe { end: self.snd_nxt, repeated });
@@ -680,9 +695,9 @@ impl<P: Stream> Subflow<P> {
 mod tests {
     use super::super::subflow::established;
     use super::*;
+    use crate::congestion;
     use crate::offset::Offset;
     use crate::plugin::Origin;
-    use crate::{TcpOptions, congestion};
     use wire::{SackBlocks, Span};
 
     const MS: u64 = 1_000_000;

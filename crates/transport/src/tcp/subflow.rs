@@ -3,7 +3,10 @@
 use wire::{Flags, Payload, Segment, Timestamps};
 
 use super::acknowledge::{Acknowledging, NEVER};
+use super::close::Fins;
 use super::ecn::Ecn;
+use super::growth::Growth;
+use super::handshake::Opening;
 use super::losses::Losses;
 use super::notes::Notes;
 use super::pacing::Pacing;
@@ -15,16 +18,15 @@ use super::reorder::Reorder;
 use super::rtt::RttEstimator;
 use super::run::Run;
 use super::scoreboard::Scoreboard;
-use super::validation::Validation;
-use crate::congestion::{Feedback, View, Window};
+use super::sender::Detection;
+use crate::TcpOptions;
+use crate::congestion::View;
 use crate::ends::Ends;
 use crate::names::Tuple;
 use crate::numbers::{Ours, SeqNumber, Theirs};
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::statistics::{ReceivedCounts, SentCounts, WaitedCounts};
-use crate::trace::WindowReason;
-use crate::{Growth, LossDetection, TcpOptions};
 
 /// States of a TCP connection (RFC 9293 §3.3.2). LISTEN is the host's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,8 +102,6 @@ pub struct Subflow<P: Stream> {
     pub sack: bool,
     pub snd_wscale: u8,
     pub rcv_wscale: u8,
-    /// Remembered of [`is_clean`](Self::is_clean): acknowledgments and new data have nothing else to look after.
-    pub(super) clean: bool,
     pub state: State,
 
     pub ack: Acknowledging,
@@ -128,18 +128,12 @@ pub struct Subflow<P: Stream> {
     pub board: Scoreboard<P>,
     /// Retransmission, handshake or TIME-WAIT timer.
     pub timer_ns: u64,
-    /// Data below this sequence number was sent while the window was the limit.
-    pub(super) limited_below: u64,
     pub retries: u32,
-    pub(super) duplicate_acks: u32,
+    pub(super) detection: Detection,
     pub rtt: RttEstimator,
     pub sent: SentCounts,
     pub(super) rack: Rack,
-    pub(super) validation: Validation,
-    /// Its window grows by acknowledgments, not by what they are for.
-    pub(super) counts_acks: bool,
-    /// In segments, beyond which the window does not grow.
-    pub max_window: f64,
+    pub growth: Growth,
 
     // What few segments touch.
     ends: Ends,
@@ -147,37 +141,23 @@ pub struct Subflow<P: Stream> {
     pub pacing: Option<Box<Pacing>>,
     /// For a control that asks for it.
     pub rate: Option<Box<RateSampler>>,
-    /// Sequence number of the peer's FIN.
-    pub(super) fin_at: Option<u64>,
-    pub(super) syn_sent_ns: u64,
+    pub fins: Fins,
+    pub(super) opening: Opening,
     /// None as long as nothing waited for what it brought.
     pub waited: Option<Box<WaitedCounts>>,
     /// It answers a segment that fits nothing (RFC 9293 §3.5.2).
     pub reset_answer: Option<Box<ResetAnswer>>,
     /// None: the subflow that opened the connection.
     pub join: Option<Join>,
-    /// The window field of the last acknowledgment.
-    pub(super) last_window: u16,
     pub local_id: u8,
     pub remote_id: u8,
     /// Opened by this host.
     pub active_open: bool,
     pub backup: bool,
-    /// The peer offered window scaling.
-    pub(super) peer_scales: bool,
-    pub(super) detection: LossDetection,
-    /// See [`TcpOptions::shortcuts`].
-    pub(super) shortcuts: bool,
-    /// See [`TcpOptions::impatient`].
-    pub(super) impatient: bool,
-    /// The control sets the window with each delivery, in recovery too.
-    pub(super) steered: bool,
     /// A tail loss probe is to be sent.
     pub probe_due: bool,
     /// A SYN or SYN/ACK is to be sent.
     pub syn_due: bool,
-    pub fin_requested: bool,
-    pub(super) fin_sent: bool,
     /// A reset is to be sent.
     pub reset_due: bool,
     pub notes: Notes,
@@ -201,11 +181,7 @@ impl<P: Stream> Subflow<P> {
             irs: SeqNumber::sent(0),
             sack: options.offers_sack(),
             timestamps: options.timestamps,
-            peer_scales: false,
-            last_window: 0,
             snd_wscale: 0,
-            clean: false,
-            shortcuts: options.shortcuts,
             rcv_wscale: 0,
             mss: u32::from(mss),
             ts_recent: 0,
@@ -214,33 +190,25 @@ impl<P: Stream> Subflow<P> {
             run: Run::new(),
             board: Scoreboard::new(),
             rtt: RttEstimator::new(options),
-            detection: options.loss_detection,
-            impatient: options.impatient,
             rack: Rack::new(),
             ecn: Ecn::default(),
             pacing: options.pacing.then(Box::default),
             rate: None,
-            steered: false,
             probe_due: false,
-            duplicate_acks: 0,
+            detection: Detection::new(options),
             timer_ns: NEVER,
             retries: 0,
             syn_due: false,
-            syn_sent_ns: 0,
-            fin_requested: false,
-            fin_sent: false,
+            opening: Opening::default(),
             reset_due: false,
             reset_answer: None,
-            limited_below: 0,
-            validation: Validation::new(options.initial_window),
-            counts_acks: options.growth == Growth::Acks,
-            max_window: options.max_window.map_or(f64::INFINITY, f64::from),
+            growth: Growth::new(options),
             rcv_nxt: 0,
             snd_wl1: 0,
             right: 0,
             receive_rtt_ns: 0,
             reorder: Reorder::new(),
-            fin_at: None,
+            fins: Fins::default(),
             duplicate: None,
             next_offset: Offset::FIRST,
             ack: Acknowledging::new(options),
@@ -265,31 +233,11 @@ impl<P: Stream> Subflow<P> {
         self.ports = (tuple.local.port(), tuple.remote.port());
     }
 
-    /// Gives the congestion control the feedback that it asks for. `linux`: windows are validated as in Linux; `kernel`: rates are
-    /// measured so too.
-    pub fn serve(&mut self, feedback: Feedback, linux: bool, kernel: bool) {
-        if linux {
-            self.validation.become_linux();
-        }
-        if feedback != Feedback::Acks {
-            self.rate = Some(Box::new(RateSampler::new(kernel)));
-        }
-        if feedback == Feedback::Steering {
-            self.steered = true;
-            self.pacing.get_or_insert_default();
-        }
-    }
-
-    /// Whether losses are found by time (RFC 8985).
-    pub fn uses_rack(&self) -> bool {
-        self.sack && self.detection == LossDetection::RackTlp
-    }
-
     /// Whether nothing but data and acknowledgments is to be looked after: neither handshake nor closing, nor ECN.
     pub fn is_usual(&self) -> bool {
         self.state == State::Established
-            && !self.fin_requested
-            && self.fin_at.is_none()
+            && !self.fins.is_requested()
+            && self.fins.theirs().is_none()
             && self.sack
             && !self.ecn.enabled
             && self.join.is_none_or(|j| j.confirmed)
@@ -298,7 +246,7 @@ impl<P: Stream> Subflow<P> {
     /// Data may be sent on it.
     pub fn can_send(&self) -> bool {
         matches!(self.state, State::Established | State::CloseWait)
-            && !self.fin_requested
+            && !self.fins.is_requested()
             && self.join.is_none_or(|j| j.confirmed)
     }
 
@@ -365,12 +313,6 @@ impl<P: Stream> Subflow<P> {
         self.right.saturating_sub(self.snd_nxt)
     }
 
-    /// Segments believed to be in the network. Without SACK each duplicate ACK stands for one that left it.
-    pub fn pipe(&self) -> u32 {
-        let gone = if self.sack { 0 } else { self.duplicate_acks };
-        self.board.pipe().saturating_sub(gone)
-    }
-
     /// RFC 7323's clock: milliseconds.
     pub fn ts_now(now_ns: u64) -> u32 {
         (now_ns / 1_000_000) as u32
@@ -404,27 +346,6 @@ impl<P: Stream> Subflow<P> {
         self.losses.as_ref().map_or(Frto::Off, |losses| losses.frto)
     }
 
-    /// The window kept the transport from sending more.
-    pub fn note_limited(&mut self) {
-        self.limited_below = self.snd_nxt;
-    }
-
-    /// Data goes out with nothing under way: how much the window is worth after the pause (RFC 7661 §4.4.3).
-    pub fn resume(&mut self, now_ns: u64, view: &mut View) {
-        if self.steered {
-            return;
-        }
-        let window = if self.validation.is_linux() {
-            self.validation.restarted(now_ns, self.rtt.rto_ns(), view)
-        } else {
-            self.validation.resumed(now_ns, view)
-        };
-        if let Some(window) = window {
-            self.notes.window(WindowReason::IdleRestart);
-            self.set_window(now_ns, window, view);
-        }
-    }
-
     /// Takes an RTT sample.
     pub fn take_rtt(&mut self, rtt_ns: u64, view: &mut View) {
         self.rtt.sample(rtt_ns.max(1)); // controls divide by it
@@ -432,19 +353,6 @@ impl<P: Stream> Subflow<P> {
         view.srtt_ns = self.rtt.srtt_ns;
         view.rttvar_ns = self.rtt.rttvar_ns;
         view.min_rtt_ns = self.rtt.min_rtt_ns;
-    }
-
-    /// Sets the window and keeps its mean over time.
-    pub fn set_window(&mut self, now_ns: u64, window: Window, view: &mut View) {
-        self.set_cwnd(now_ns, window.cwnd, view);
-        view.ssthresh = window.ssthresh;
-    }
-
-    /// As [`set_window`](Self::set_window), without the threshold.
-    pub fn set_cwnd(&mut self, now_ns: u64, cwnd: f64, view: &mut View) {
-        self.sent.extend_cwnd(view.cwnd, now_ns);
-        // Not `min`, which would hide a NaN.
-        view.cwnd = if cwnd > self.max_window { self.max_window } else { cwnd };
     }
 }
 

@@ -53,7 +53,7 @@ impl<P: Stream> Subflow<P> {
     /// congestion window has room for more.
     #[inline(always)]
     pub fn first_sent(&mut self, now_ns: u64, view: &mut View) -> (bool, bool) {
-        let clean = self.clean;
+        let clean = self.is_known_clean();
         if clean {
             debug_assert!(self.is_clean(view));
             view.in_flight = self.board.outstanding();
@@ -177,7 +177,7 @@ mod tests {
         end.send_new(9 * MS, (Offset::after(300), &payload, true), &mut view);
         assert_eq!(end.snd_nxt, 402, "a FIN takes an octet");
         assert_eq!(end.first_sent(9 * MS, &mut view), (false, false));
-        assert_eq!(end.limited_below, 402, "the window is full");
+        assert_eq!(end.growth.limited_below(), 402, "the window is full");
     }
 
     #[test]
