@@ -45,6 +45,15 @@ SLOW = (
     "validation/",
 )
 """Tests that compile, or take more than five seconds; in the order in which they begin, the longest first."""
+LONG = (
+    "lab/test_page.py",
+    "cli/test_killed.py",
+    "cli/test_full_disk.py",
+    "test_names.py",
+    "lab/test_api.py",
+    "lab/test_names.py",
+)
+"""Files of many tests that together take half a minute or more: they begin next."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -54,14 +63,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         try:
             place = item.path.relative_to(Path(__file__).parent).as_posix()
         except ValueError:  # a study's own test
-            return len(SLOW)
+            return len(SLOW) + len(LONG)
         if place.startswith(LIVE):
             item.add_marker(pytest.mark.live)
         for number, slow in enumerate(SLOW):
             if place.startswith(slow):
                 item.add_marker(pytest.mark.slow)
                 return number
-        return len(SLOW)
+        return len(SLOW) + (LONG.index(place) if place in LONG else len(LONG))
 
     items.sort(key=rank)
 

@@ -60,8 +60,9 @@ HOSTILE = (
 ALPHABET = [*"\"'\\.[](){}<>&;:|*?$`%#=,/~^!@+- ab0é\u2028\u202e🙂", *HOSTILE]
 RANDOM = int(os.environ.get("MPTCPLAB_NAMES", "12"))
 """Drawn in addition."""
-TOGETHER = 8
-"""Paths of a connection: subflows of our transport."""
+TOGETHER = 17
+PATHS = 8
+"""Of a connection: subflows of our transport."""
 
 
 def drawn() -> Iterator[str]:
@@ -81,8 +82,10 @@ def document(names: list[str]) -> dict[str, Any]:
         "duration": "1 s",
         "link": {name: {"rate": "2 Mbit/s", "delay": "5 ms"} for name in names},
         "connection": {
-            names[0]: {"paths": names},
-            **{name: {"paths": [name], "protocol": "tcp", "congestion": "reno"} for name in names[1:]},
+            name: {"paths": names[at : at + PATHS]}
+            if at % PATHS == 0
+            else {"paths": [name], "protocol": "tcp", "congestion": "reno"}
+            for at, name in enumerate(names)
         },
         "event": [{"at": "0.5 s", "link": name, "set": {"rate": "3 Mbit/s"}} for name in names],
         "measure": {"sample": "100 ms"},

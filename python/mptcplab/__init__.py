@@ -31,6 +31,8 @@ if _TYPE_CHECKING:
 
     __version__: str
 else:
+    from mptcplab.deferred import deferred as _deferred
+
     _HOMES = {
         "Advice": "advice",
         "AdviceError": "advice",
@@ -62,18 +64,16 @@ else:
     # Of these, `reproduce` is what papers' studies import, and can be called as the function of that name.
     _MODULES = ("capture", "designs", "engines", "metrics", "models", "plots", "reproduce", "scenario")
 
+    _found = _deferred(__name__, _HOMES)
+
     def __getattr__(name: str) -> object:
         from importlib import import_module
 
         if name in _MODULES:
             return import_module(f"{__name__}.{name}")
-        if name == "__version__":
-            value = import_module(f"{__name__}._core").version()
-        elif name in _HOMES:
-            value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        else:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        globals()[name] = value
+        if name != "__version__":
+            return _found(name)
+        value = globals()[name] = import_module(f"{__name__}._core").version()
         return value
 
     def __dir__() -> list[str]:

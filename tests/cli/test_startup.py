@@ -68,7 +68,7 @@ def test_what_answers_at_once_loads_nothing_slow(arguments: tuple[str, ...]) -> 
     # The doctor draws with rich.
     found = modules(*arguments)
     assert found & (SLOW - ({"rich", "typing_extensions"} if arguments[0:1] == ("doctor",) else set())) == set()
-    assert len([name for name in found if name.startswith("mptcplab")]) <= 16
+    assert len([name for name in found if name.startswith("mptcplab")]) <= 17
 
 
 @pytest.mark.parametrize("words", ["mptcplab ", "mptcplab run wi", "mptcplab run x --engine s", "mptcplab predict -"])
@@ -90,7 +90,7 @@ def test_json_needs_no_arrays_or_data_frames(scenario_file: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "without"),
     [
-        (("check", "wifi-lte"), PLOTS | {"polars", "rich"}),
+        (("check", "wifi-lte"), PLOTS | {"numpy", "scipy", "polars", "rich"}),
         (
             ("predict", "-p", "0.01,0.02", "-r", "20,20"),
             PLOTS | {"polars", "scipy", "pydantic", "mptcplab.scenario.load"},
@@ -100,6 +100,12 @@ def test_json_needs_no_arrays_or_data_frames(scenario_file: Path) -> None:
 )
 def test_a_command_loads_what_it_needs(arguments: tuple[str, ...], without: set[str]) -> None:
     assert modules(*arguments) & without == set()
+
+
+def test_the_laboratory_serves_before_anything_is_drawn() -> None:
+    code = "import json, sys; import mptcplab.lab.app; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(json.loads(done.stdout)) & {"altair", "numpy", "polars", "scipy", "vl_convert"} == set()
 
 
 def test_every_command_is_where_the_table_says() -> None:

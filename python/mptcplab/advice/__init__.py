@@ -11,16 +11,10 @@ if _TYPE_CHECKING:
     from .answer import Advice, Recommendation
     from .errors import AdviceError
 else:
+    from mptcplab.deferred import deferred as _deferred
+
     _HOMES = {"advise": "advising", "Advice": "answer", "Recommendation": "answer", "AdviceError": "errors"}
-
-    def __getattr__(name: str) -> object:
-        from importlib import import_module
-
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = _deferred(__name__, _HOMES)
 
 
 __all__ = ["Advice", "AdviceError", "Recommendation", "advise"]

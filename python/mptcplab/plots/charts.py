@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from mptcplab.plots import static_spec
-from mptcplab.plots.figures import Figure, figures
+from mptcplab.plots.result import Figure, figures
 from mptcplab.plots.style import Theme, Width
 
 if TYPE_CHECKING:

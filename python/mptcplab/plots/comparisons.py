@@ -9,7 +9,7 @@ import polars as pl
 
 from mptcplab.plots import style
 from mptcplab.plots.distributions import step_rows, steps
-from mptcplab.plots.figures import Figure, Panel
+from mptcplab.plots.result import Figure, Panel
 
 if TYPE_CHECKING:
     from mptcplab.comparison.settings import Comparison

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from mptcplab.plots.figures import colours_of
+from mptcplab.plots.result import colours_of
 from mptcplab.render import page
 from mptcplab.render.text_tables import tables
 

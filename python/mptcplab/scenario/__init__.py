@@ -10,6 +10,8 @@ if _TYPE_CHECKING:
     from mptcplab.scenario.errors import Problem, ScenarioError, UnsupportedError
     from mptcplab.scenario.load import Scenario
 else:
+    from mptcplab.deferred import deferred as _deferred
+
     _HOMES = {
         "Problem": "errors",
         "Scenario": "load",
@@ -19,15 +21,7 @@ else:
         "event": "builders",
         "link": "builders",
     }
-
-    def __getattr__(name: str) -> object:
-        from importlib import import_module
-
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = _deferred(__name__, _HOMES)
 
 
 __all__ = ["Problem", "Scenario", "ScenarioError", "UnsupportedError", "connection", "event", "link"]

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from mptcplab.engines.model import files
-from mptcplab.engines.model.files import Found
-from mptcplab.engines.model.refusals import at, unsupported
+from mptcplab.engines.model.connections import is_of_files
+from mptcplab.engines.model.refusals import Found, at, unsupported
 from mptcplab.engines.model.translate import (
     ACK_WAIT_S,
     RESPONDING,
@@ -84,7 +84,7 @@ def run(
     problems = unsupported(scenario)
     if problems:
         raise UnsupportedError("model", problems)
-    if files.is_of_files(scenario.document):
+    if is_of_files(scenario.document):
         return _of_files(scenario, seed)
     translation = translate(scenario.document)
     try:

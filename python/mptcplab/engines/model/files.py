@@ -2,62 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
-from mptcplab.engines.model.translate import Kind, random_loss, rate_bps, route_rtt_s, subflow_paths
+from mptcplab.engines.model.connections import subflow_paths
+from mptcplab.engines.model.translate import Kind, random_loss, rate_bps, route_rtt_s
 from mptcplab.models.rounds import RoundModel, RoundPath, Transfer, ready_times_s, transfer
 from mptcplab.scenario import Scenario
 from mptcplab.scenario.applications import File
 from mptcplab.scenario.connections import Connection
-from mptcplab.scenario.errors import Part, show
 from mptcplab.scenario.links import Way, percentage_of
 from mptcplab.scenario.model import Document
-
-Found = tuple[tuple[Part, ...], str, str]
-"""What is refused: key, value found, value expected."""
-
-_CONTROLS: Final = ("reno", "lia")
-_SCHEDULERS: Final = ("min-rtt", "dmptcp")
-
-
-def is_of_files(document: Document) -> bool:
-    """Whether all connections carry files: then the question is when they end."""
-    return bool(document.connections) and all(
-        isinstance(connection.application, File) for connection in document.connections.values()
-    )
-
-
-def refused(document: Document) -> Iterator[Found]:
-    """What the round model has no rules for."""
-    if not is_of_files(document):
-        for name, connection in document.connections.items():
-            if isinstance(connection.application, File):
-                expected = "only files or only bulk traffic: there is no model for a mix"
-                yield ("connection", name, "application", "kind"), show("file"), expected
-        return
-    users: dict[str, str] = {}
-    for name, connection in document.connections.items():
-        if connection.congestion.name not in _CONTROLS:
-            expected = f"one of {', '.join(_CONTROLS)} for a file: the round model has no other controls"
-            yield ("connection", name, "congestion"), show(connection.congestion.name), expected
-        if connection.protocol == "mptcp" and connection.scheduler.name not in _SCHEDULERS:
-            expected = f"one of {', '.join(_SCHEDULERS)} for a file: the round model has no other schedulers"
-            yield ("connection", name, "scheduler"), show(connection.scheduler.name), expected
-        if connection.count > 1:
-            yield (
-                ("connection", name, "count"),
-                str(connection.count),
-                "1 for a file: the round model cannot share links",
-            )
-        for path in subflow_paths(connection):
-            for link in document.path_links(path):
-                if link in users:
-                    expected = (
-                        f"links of its own: {show(users[link])} crosses {show(link)}, and the round model "
-                        "cannot share links"
-                    )
-                    yield ("connection", name, "paths"), show(path), expected
-                users.setdefault(link, name)
 
 
 @dataclass(frozen=True)

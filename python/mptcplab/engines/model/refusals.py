@@ -3,14 +3,19 @@
 from collections.abc import Iterator
 from typing import Final
 
-from mptcplab.engines.model import files
-from mptcplab.engines.model.files import Found
+from mptcplab.engines.model.connections import is_of_files, subflow_paths
 from mptcplab.scenario import Problem, Scenario, units
+from mptcplab.scenario.applications import File
 from mptcplab.scenario.connections import traffic_key
 from mptcplab.scenario.errors import Part, show
 from mptcplab.scenario.links import WAYS, Link, Way, percentage_of
 from mptcplab.scenario.model import Document
 
+Found = tuple[tuple[Part, ...], str, str]
+"""What is refused: key, value found, value expected."""
+
+_CONTROLS: Final = ("reno", "lia")
+_SCHEDULERS: Final = ("min-rtt", "dmptcp")
 _LONG_TERM: Final = "the model engine computes only the steady state"
 
 
@@ -19,7 +24,7 @@ def unsupported(scenario: Scenario) -> list[Problem]:
     # One complaint a key: the registry may have refused it already, or a value holds for both directions.
     problems: dict[str, Problem] = {}
     document = scenario.document
-    from_rules = [*_found(document), *files.refused(document)]
+    from_rules = [*_found(document), *_files(document)]
     for problem in (*scenario.unsupported("model"), *at(scenario, from_rules)):
         problems.setdefault(problem.key, problem)
     return list(problems.values())
@@ -62,7 +67,7 @@ def _direction(key: tuple[Part, ...], link: Link, way: Way) -> Iterator[Found]:
 
 
 def _connections(document: Document) -> Iterator[Found]:
-    if files.is_of_files(document):
+    if is_of_files(document):
         return  # a file has a beginning and an end
     warmup = units.write(units.TIME, document.measure.warmup)
     for name, connection in document.connections.items():
@@ -73,6 +78,39 @@ def _connections(document: Document) -> Iterator[Found]:
         if connection.stop is not None and connection.stop < document.duration_ns:
             moment = units.write(units.TIME, connection.stop)
             yield ("connection", name, "stop"), show(moment), f"none before the end: {_LONG_TERM}"
+
+
+def _files(document: Document) -> Iterator[Found]:
+    """What the round model has no rules for."""
+    if not is_of_files(document):
+        for name, connection in document.connections.items():
+            if isinstance(connection.application, File):
+                expected = "only files or only bulk traffic: there is no model for a mix"
+                yield ("connection", name, "application", "kind"), show("file"), expected
+        return
+    users: dict[str, str] = {}
+    for name, connection in document.connections.items():
+        if connection.congestion.name not in _CONTROLS:
+            expected = f"one of {', '.join(_CONTROLS)} for a file: the round model has no other controls"
+            yield ("connection", name, "congestion"), show(connection.congestion.name), expected
+        if connection.protocol == "mptcp" and connection.scheduler.name not in _SCHEDULERS:
+            expected = f"one of {', '.join(_SCHEDULERS)} for a file: the round model has no other schedulers"
+            yield ("connection", name, "scheduler"), show(connection.scheduler.name), expected
+        if connection.count > 1:
+            yield (
+                ("connection", name, "count"),
+                str(connection.count),
+                "1 for a file: the round model cannot share links",
+            )
+        for path in subflow_paths(connection):
+            for link in document.path_links(path):
+                if link in users:
+                    expected = (
+                        f"links of its own: {show(users[link])} crosses {show(link)}, and the round model "
+                        "cannot share links"
+                    )
+                    yield ("connection", name, "paths"), show(path), expected
+                users.setdefault(link, name)
 
 
 def _two_ways(document: Document) -> Iterator[Found]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from mptcplab.engines.model.connections import subflow_paths
 from mptcplab.models.link_laws import Capacity, RedCurve
 from mptcplab.models.network import Network, Route, User
 from mptcplab.models.pert import Response
@@ -153,17 +154,6 @@ def _kind(document: Document, name: str, connection: Connection) -> Kind:
             passed *= 1 - random_loss(document.links[link].direction(kind.way))
         subflows.append(Subflow(path, links, 1 - passed))
     return replace(kind, subflows=tuple(subflows))
-
-
-def subflow_paths(connection: Connection) -> Sequence[str]:
-    """The path of each subflow, in the order of opening."""
-    if connection.protocol == "tcp" or connection.path_manager.name == "default":
-        return connection.paths[:1]
-    if connection.path_manager.name == "ndiffports":
-        subflows = connection.path_manager.parameters["subflows"]
-        assert isinstance(subflows, int), "checked by the registry"
-        return connection.paths[:1] * subflows
-    return connection.paths
 
 
 def _user(document: Document, kind: Kind, *, alone: bool) -> User:
