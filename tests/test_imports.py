@@ -98,6 +98,7 @@ FLOORS = (
         "profiles",
         "provenance",
         "registry",
+        "routers",
         "shipped",
         "sources",
         "testbed",

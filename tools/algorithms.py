@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from mptcplab import profiles, registry
+from mptcplab import profiles, registry, routers
 from mptcplab.registry import Entry, Parameter
 from mptcplab.scenario import written
 from mptcplab.scenario.errors import one_of, show
@@ -148,6 +148,16 @@ def profile_switches() -> str:
     return _table(["profile", "key", "value", "source"], rows)
 
 
+def router_settings() -> str:
+    """The table of what routers set."""
+    rows = [
+        [f"`{router.name}`, {router.summary}" if number == 0 else "", f"`{each.key} = {each.written}`", each.source]
+        for router in routers.ROUTERS
+        for number, each in enumerate(router.settings)
+    ]
+    return _table(["router", "what it sets", "source"], rows)
+
+
 def filled(file: Path) -> str:
     """The text of a page with its tables as they should be."""
 
@@ -157,6 +167,8 @@ def filled(file: Path) -> str:
             text = reference()
         elif what == "profiles":
             text = profile_switches()
+        elif what == "routers":
+            text = router_settings()
         elif what == "parameters":
             entries = [(family, entry) for family in FAMILIES for entry in registry.FAMILIES[family]]
             found = next(entry for family, entry in entries if page(family, entry.name) == file.stem)

@@ -22,6 +22,8 @@ pub mod captive;
 mod chain;
 pub mod coalescing;
 mod malleable;
+pub mod mss_clamping;
+pub mod mtu_filter;
 pub mod nat;
 pub mod payload_rewriting;
 pub mod proactive_acks;
@@ -41,6 +43,8 @@ pub use captive::Captive;
 pub use chain::Chain;
 pub use coalescing::Coalescing;
 pub use malleable::{ALTERED, Malleable};
+pub use mss_clamping::MssClamping;
+pub use mtu_filter::MtuFilter;
 pub use nat::Nat;
 pub use payload_rewriting::PayloadRewriting;
 pub use proactive_acks::ProactiveAcks;
@@ -136,6 +140,8 @@ algorithm::kinds! {
         ResetInjection(reset_injection::Config) = reset_injection::ABOUT,
         SynFilter(SynFilter) = syn_filter::ABOUT,
         Captive(Captive) = captive::ABOUT,
+        MssClamping(MssClamping) = mss_clamping::ABOUT,
+        MtuFilter(MtuFilter) = mtu_filter::ABOUT,
     }
 }
 
@@ -165,6 +171,10 @@ pub enum Middlebox<P> {
     SynFilter(SynFilter),
     /// Drops payload.
     Captive(Captive),
+    /// Lowers the MSS that is announced.
+    MssClamping(MssClamping),
+    /// Drops long packets.
+    MtuFilter(MtuFilter),
 }
 
 impl<P: Malleable> Middlebox<P> {
@@ -190,6 +200,8 @@ impl<P: Malleable> Middlebox<P> {
             MiddleboxConfig::ResetInjection(config) => Self::ResetInjection(ResetInjection::new(config.after_bytes)),
             MiddleboxConfig::SynFilter(filter) => Self::SynFilter(filter),
             MiddleboxConfig::Captive(captive) => Self::Captive(captive),
+            MiddleboxConfig::MssClamping(clamping) => Self::MssClamping(clamping),
+            MiddleboxConfig::MtuFilter(filter) => Self::MtuFilter(filter),
         }
     }
 
@@ -206,6 +218,8 @@ impl<P: Malleable> Middlebox<P> {
             Self::ResetInjection(injection) => injection.process(transit, out),
             Self::SynFilter(filter) => out.extend(filter.process(transit)),
             Self::Captive(captive) => out.extend(captive.process(now_ns, transit)),
+            Self::MssClamping(clamping) => out.push(clamping.process(transit)),
+            Self::MtuFilter(filter) => out.extend(filter.process(transit)),
         }
     }
 

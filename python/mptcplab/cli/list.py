@@ -12,12 +12,12 @@ from typing import Final
 
 import click
 
-from mptcplab import profiles, registry
+from mptcplab import profiles, registry, routers
 from mptcplab.cli.common import JSON, WRONG_INPUT, Failure, complete, print_json
 from mptcplab.hints import did_you_mean
 from mptcplab.shipped import papers_directory, scenario_directory
 
-TOPICS: Final = (*registry.FAMILIES, *registry.SETTINGS, "profiles", "scenarios", "papers")
+TOPICS: Final = (*registry.FAMILIES, *registry.SETTINGS, "profiles", "routers", "scenarios", "papers")
 _GAP: Final = "   "
 _WIDTH: Final = 160
 """Where no terminal bounds a table."""
@@ -29,7 +29,7 @@ _LEAST_WIDTH: Final = 12
 @JSON
 def list_topics(what: str | None, as_json: bool) -> None:
     """List algorithms, scenarios or papers, and which engines support them; the keys of a medium or of TCP,
-    or what profiles of TCP set and why.
+    or what profiles of TCP and routers set and why.
 
     \b
     Example: mptcplab list congestion
@@ -77,6 +77,12 @@ def _table(topic: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
             (profile.name, switch.key, _shown(switch.value), switch.source)
             for profile in profiles.PROFILES
             for switch in profile.switches
+        ]
+    if topic == "routers":
+        return ("router", "what it is", "key", "value", "source"), [
+            (router.name, router.summary if not place else "", setting.key, setting.written, setting.source)
+            for router in routers.ROUTERS
+            for place, setting in enumerate(router.settings)
         ]
     if topic in registry.SETTINGS:
         from mptcplab.scenario import written

@@ -244,6 +244,11 @@ def _metered(link: Link) -> dict[str, Any]:
     return {"metered": {"price_per_gb": metered.price, "cap_bytes": metered.cap, "backup": metered.use == "backup"}}
 
 
+def _clamping(link: Link) -> list[dict[str, Any]]:
+    """The router that knows the link's MTU."""
+    return [] if link.mtu is None else [{"kind": "mss-clamping", "mss_bytes": link.mtu - _HEADERS_BYTES}]
+
+
 def _written(document: Document) -> dict[str, Any]:
     """The network and the connections of the file.
 
@@ -270,7 +275,7 @@ def _written(document: Document) -> dict[str, Any]:
                 "medium": None if link.medium is None else list(document.media).index(link.medium),
                 "down": direction(name, link, "down"),
                 "up": direction(name, link, "up"),
-                "middleboxes": [described(box) for box in link.middleboxes],
+                "middleboxes": [*_clamping(link), *(described(box) for box in link.middleboxes)],
                 **_metered(link),
             }
             for name, link in document.links.items()

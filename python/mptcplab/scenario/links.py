@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from mptcplab import routers
 from mptcplab.scenario import units
 from mptcplab.scenario.declared import LENGTH, PERCENTAGE, Declared, Family, Settings
 from mptcplab.scenario.errors import Part, show
@@ -196,6 +197,10 @@ class Metered(Table):
 _METERED = table_of(Metered, 'a table such as { price = 4.0, cap = "20 GB" }')
 
 
+# Every host of IPv4 takes 576 bytes (RFC 791 §3.1).
+_MTU = quantity(units.SIZE, 576, 65_535)
+
+
 class Link(Side):
     """A link. Keys apply to both directions unless `down` or `up` overrides them."""
 
@@ -204,8 +209,15 @@ class Link(Side):
     up: Side = Field(default_factory=Side)
     medium: Annotated[str, text("the name of a medium")] | None = None
     metered: Annotated[Metered, _METERED] | None = None
+    mtu: Annotated[int, _MTU] | None = None
+    router: Annotated[str, choice(*routers.NAMES)] | None = None
     middleboxes: Annotated[tuple[Middlebox, ...], BOXES] = ()
     interface: Annotated[Interfaces, INTERFACES] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _routed(cls, value: object) -> object:
+        return routers.expanded(value) if isinstance(value, dict) else value
 
     def side(self, way: Way) -> Side:
         """What is specified for one direction only."""
@@ -244,6 +256,8 @@ class Link(Side):
             table["medium"] = self.medium
         if self.metered is not None:
             table["metered"] = _METERED.write(self.metered)
+        if self.mtu is not None:
+            table["mtu"] = _MTU.write(self.mtu)
         if self.middleboxes:
             table["middleboxes"] = BOXES.write(self.middleboxes)
         if self.interface is not None:

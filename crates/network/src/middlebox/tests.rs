@@ -71,6 +71,8 @@ fn boxes<P: Malleable>(idle: bool) -> Vec<Middlebox<P>> {
         Middlebox::PayloadRewriting(PayloadRewriting::new(Way::Up, u32::from(limit), 1)),
         Middlebox::ProactiveAcks(ProactiveAcks::new()),
         Middlebox::ResetInjection(ResetInjection::new(u64::from(limit))),
+        Middlebox::MssClamping(MssClamping { mss_bytes: if idle { u16::MAX } else { 88 } }),
+        Middlebox::MtuFilter(MtuFilter { mtu_bytes: if idle { 1 << 16 } else { 80 } }),
     ]
 }
 

@@ -110,6 +110,7 @@ fn middlebox() -> impl Strategy<Value = MiddleboxConfig> {
             MiddleboxConfig::PayloadRewriting(middlebox::payload_rewriting::Config { way, at_byte, growth_bytes })
         }),
         Just(MiddleboxConfig::ProactiveAcks(middlebox::proactive_acks::Config {})),
+        (88..3000_u16).prop_map(|mss_bytes| MiddleboxConfig::MssClamping(middlebox::MssClamping { mss_bytes })),
         (0..200_000_u64).prop_map(|after_bytes| MiddleboxConfig::ResetInjection(middlebox::reset_injection::Config {
             after_bytes
         })),
@@ -316,11 +317,13 @@ fn harm(network: &Description, connection: &Connection) -> Harm {
         MiddleboxConfig::Nat(_)
         | MiddleboxConfig::SequenceRewriting(_)
         | MiddleboxConfig::Splitting(_)
+        | MiddleboxConfig::MssClamping(_)
         | MiddleboxConfig::SynFilter(_) => Harm::None,
         MiddleboxConfig::Strip(_)
         | MiddleboxConfig::Coalescing(_)
         | MiddleboxConfig::ProactiveAcks(_)
         | MiddleboxConfig::ResetInjection(_)
+        | MiddleboxConfig::MtuFilter(_)
         | MiddleboxConfig::Captive(_) => Harm::Ends,
         MiddleboxConfig::PayloadRewriting(_) => Harm::Changes,
     };
