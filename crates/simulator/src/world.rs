@@ -25,7 +25,7 @@ use scenario::outcome::Outcome;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use transport::{Config, ConnectionId, Form, Handle, Host, LocalAddress, Outgoing, Sending, Tuple};
-use wire::Span;
+use wire::{SackBlocks, Span};
 
 type Step = Result<(), Box<SimulateError>>;
 
@@ -617,7 +617,13 @@ impl<'d> World<'d> {
                 host.connection_mut(handle.connection).congestion_experienced(handle.subflow);
             }
             let (beside, seq) = (held.segment.tag, held.segment.seq);
-            let freed = host.receive_compact_on(self.now_ns, handle, held.segment, &mut self.outgoing.segment);
+            let freed = host.receive_compact_on(
+                self.now_ns,
+                handle,
+                held.segment,
+                &SackBlocks::NONE,
+                &mut self.outgoing.segment,
+            );
             held.free_slot();
             if freed {
                 let flow = in_flight::flow_of(beside);
@@ -638,7 +644,7 @@ impl<'d> World<'d> {
         if arrived.is_marked() {
             host.connection_mut(handle.connection).congestion_experienced(handle.subflow);
         }
-        host.receive_selective_on(self.now_ns, handle, segment, &blocks, &mut self.outgoing.segment);
+        host.receive_compact_on(self.now_ns, handle, segment, &blocks, &mut self.outgoing.segment);
         self.fabric.received(arrived);
         self.drive(to as usize)
     }
@@ -822,7 +828,7 @@ impl<'d> World<'d> {
                     }
                 }
             };
-            let ecn = connection.last_ecn();
+            let ecn = self.outgoing.ecn;
             match form {
                 Form::Compact => {
                     let sending = self.outgoing.sending;

@@ -357,39 +357,24 @@ impl<P: Stream> Host<P> {
         }
     }
 
-    /// As [`Self::receive_on`], for a segment in little room; `whole` is written over if need be. Answers
-    /// [`Connection::has_freed`].
-    #[inline]
+    /// As [`Self::receive_on`], for a segment in little room, or a bare acknowledgment with SACK blocks; `whole` is written over if
+    /// need be. Answers [`Connection::has_freed`].
+    #[inline(always)]
     pub fn receive_compact_on(
-        &mut self,
-        now_ns: u64,
-        at: Handle,
-        segment: &mut Compact<P>,
-        whole: &mut Segment<P>,
-    ) -> bool {
-        let connection = self.connections[at.connection.0 as usize].as_mut().expect(KNOWN);
-        connection.receive_compact(now_ns, at.subflow, segment, whole);
-        let freed = connection.has_freed();
-        if connection.has_unadopted() {
-            self.adopt_new_subflows(at.connection);
-        }
-        freed
-    }
-
-    /// As [`Self::receive_on`], for a bare acknowledgment with SACK blocks, in little room; `whole` is written over if need be.
-    pub fn receive_selective_on(
         &mut self,
         now_ns: u64,
         at: Handle,
         segment: &mut Compact<P>,
         blocks: &SackBlocks,
         whole: &mut Segment<P>,
-    ) {
+    ) -> bool {
         let connection = self.connections[at.connection.0 as usize].as_mut().expect(KNOWN);
-        connection.receive_selective(now_ns, at.subflow, segment, blocks, whole);
+        connection.receive_compact(now_ns, at.subflow, segment, blocks, whole);
+        let freed = connection.has_freed();
         if connection.has_unadopted() {
             self.adopt_new_subflows(at.connection);
         }
+        freed
     }
 
     /// Where a connection stands in memory, and how many bytes it takes there: for a driver that knows to whom the next

@@ -323,7 +323,7 @@ impl Driver {
         loop {
             let connection = self.host.connection_mut(id);
             let Some(subflow) = connection.transmit_into(now_ns, &mut self.outgoing) else { break };
-            let (ecn, fields) = (connection.last_ecn(), connection.ip_fields());
+            let (ecn, fields) = (self.outgoing.ecn, connection.ip_fields());
             let next = Lane { tuple: connection.tuple(subflow), ecn, fields, connection: id, subflow };
             let standing = mappings_of(&mut self.mappings, id, subflow).apply(&mut self.outgoing.segment);
             if lane == Some(next) && self.bundle.add(&mut self.outgoing.segment, standing) {

@@ -13,7 +13,7 @@ use crate::trace::ReinjectionReason;
 impl<P: Stream> Connection<P> {
     /// The application writes no more. What was written is sent, then the end of the stream.
     pub fn close(&mut self, now_ns: u64) {
-        self.clock_ns = now_ns;
+        self.set_clock(now_ns);
         if !self.ending.requested {
             self.ending.requested = true;
             self.due.data = true;

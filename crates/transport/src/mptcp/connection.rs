@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use wire::{Ecn, Flags, IcmpKind, Span};
+use wire::{Flags, IcmpKind, Span};
 
 use super::first_windows::{first_rcv_ssthresh, first_receive_window};
 use super::state::addresses::Addresses;
@@ -76,24 +76,20 @@ pub struct Connection<P: Stream> {
     pub(super) subflows: Vec<Subflow<P>>,
     pub(super) views: Vec<View>,
     /// A lower bound of all timers.
-    pub(super) next_timeout_ns: u64,
+    next_timeout_ns: u64,
     /// Time of the last call that had one.
-    pub(super) clock_ns: u64,
+    clock_ns: u64,
 
     pub(super) due: Due,
     pub(super) usual: Usual,
 
     pub(super) mode: Mode,
-    /// ECN field of the packet of the segment that `transmit` gave last.
-    pub(super) last_ecn: Ecn,
     pub(super) established: bool,
     /// The peer has shown that it has our key: DSS arrived (RFC 8684 §3.1).
     pub(super) fully_established: bool,
     pub(super) initiator: bool,
     /// A subflow waits for a sign of life because its address was withdrawn.
     pub(super) removals: bool,
-    /// ECN field of packets with new data, where ECN is in use.
-    pub(super) ect: Ecn,
     pub(super) ending: Ending,
     pub(super) fallback: Fallback,
     /// What happened and was not told yet; mostly nothing.
@@ -164,7 +160,6 @@ impl<P: Stream> Connection<P> {
             fallback: Fallback::new(mode, config.checksum),
             mode,
             ending: Ending::default(),
-            last_ecn: Ecn::NotEct,
             established: false,
             fully_established: false,
             next_timeout_ns: NEVER,
@@ -188,7 +183,6 @@ impl<P: Stream> Connection<P> {
             path_manager: config.path_manager.make(&origin),
             plan: None,
             silence: as_linux.then(Box::default),
-            ect: if config.congestion.has(Capability::Ect1) { Ecn::Ect1 } else { Ecn::Ect0 },
             control: ControlTimers::new(),
             window_blocks: 0,
             narrow: SubflowSet::default(),
@@ -279,8 +273,25 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Lowers the time at which the driver must call again.
+    #[inline(always)]
     pub(super) fn wake_by(&mut self, at_ns: u64) {
         self.next_timeout_ns = self.next_timeout_ns.min(at_ns);
+    }
+
+    /// The driver must call again then, and not before.
+    pub(super) fn wake_at(&mut self, at_ns: u64) {
+        self.next_timeout_ns = at_ns;
+    }
+
+    /// A call begins.
+    #[inline(always)]
+    pub(super) fn set_clock(&mut self, now_ns: u64) {
+        self.clock_ns = now_ns;
+    }
+
+    /// Time of the last call that had one.
+    pub(super) fn clock_ns(&self) -> u64 {
+        self.clock_ns
     }
 
     /// Appends to the stream. What is written after [`close`](Self::close) is ignored.
@@ -365,13 +376,6 @@ impl<P: Stream> Connection<P> {
     #[cold]
     pub(super) fn report(&mut self, event: Event) {
         self.events.get_or_insert_default().push_back(event);
-    }
-
-    /// The ECN field of the packet of the segment that [`transmit`](Self::transmit) gave last (RFC 3168 §5): not capable,
-    /// ECT(0), or ECT(1) where the congestion control is scalable.
-    #[must_use]
-    pub fn last_ecn(&self) -> Ecn {
-        self.last_ecn
     }
 
     /// The packet that is about to be received on `subflow` was marked: CE (RFC 3168 §5). To be called before the

@@ -103,7 +103,7 @@ impl<P: Stream> Connection<P> {
 
     /// The mode and what hangs on it.
     pub(super) fn become_tcp(&mut self, r: usize, why: FallbackReason) {
-        self.tell(self.clock_ns, |_| TraceEvent::Fallback { subflow: SubflowId(r as u8), why });
+        self.tell(self.clock_ns(), |_| TraceEvent::Fallback { subflow: SubflowId(r as u8), why });
         self.usual.forget();
         self.mode = Mode::Tcp;
         self.fallback.set_subflow(r);

@@ -30,7 +30,7 @@ impl<P: Stream> Connection<P> {
         secrets: Secrets,
     ) -> Self {
         let mut c = Connection::new(config, true, key, secrets);
-        c.clock_ns = now_ns;
+        c.set_clock(now_ns);
         if c.mode == Mode::Mptcp {
             c.addresses = Addresses::new(local.to_vec(), tuple.local.port());
             c.addresses.learn(0, tuple.remote);
@@ -58,7 +58,7 @@ impl<P: Stream> Connection<P> {
         syn: &Segment<P>,
     ) -> Self {
         let mut c = Connection::new(config, false, key, secrets);
-        c.clock_ns = now_ns;
+        c.set_clock(now_ns);
         let offered = capable(syn).is_some_and(|m| m.version >= 1 && m.sender_key.is_none());
         if offered {
             // The address of the connection has id 0, whatever it is called elsewhere (RFC 8684 §3.2).

@@ -16,7 +16,7 @@ impl<P: Stream> Connection<P> {
     /// else happens (RFC 5927 §5.2). A path MTU that is told is followed at once; RFC 5927 §7.2 would wait until data fail to
     /// arrive, which Linux does not do either.
     pub fn icmp(&mut self, now_ns: u64, subflow: SubflowId, error: &IcmpError) {
-        self.clock_ns = now_ns;
+        self.set_clock(now_ns);
         let r = usize::from(subflow.0);
         let state = &self.subflows[r];
         let place = state.our_seq(error.seq);

@@ -49,7 +49,7 @@ impl<P: Stream> Connection<P> {
         subflow.backup = backup;
         subflow.join = Some(Join { local_nonce: self.secrets.draw_u32(), ..Join::default() });
         subflow.syn_due = true;
-        self.clock_ns = now_ns;
+        self.set_clock(now_ns);
         self.add_subflow(subflow);
     }
 
@@ -128,7 +128,7 @@ impl<P: Stream> Connection<P> {
                 !in_use(&tuple)
             });
             if free.is_none() {
-                self.fail_subflow(self.clock_ns, r, true);
+                self.fail_subflow(self.clock_ns(), r, true);
                 return None;
             }
             self.subflows[r].set_tuple(tuple);
@@ -180,7 +180,7 @@ impl<P: Stream> Connection<P> {
             return Err((ResetReason::Resources, self.has_free_id()));
         }
         self.drop_oldest_half_open(now_ns);
-        self.clock_ns = now_ns;
+        self.set_clock(now_ns);
         let iss = self.secrets.initial_sequence_number(now_ns, tuple);
         let mut subflow = Subflow::new(tuple, iss, self.config.mss, &self.config.tcp);
         subflow.state = State::SynReceived;

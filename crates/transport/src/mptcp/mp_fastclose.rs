@@ -14,7 +14,7 @@ impl<P: Stream> Connection<P> {
     /// Gives up at once: every subflow is reset, under MPTCP with MP_FASTCLOSE and the peer's key (RFC 8684 §3.5,
     /// option R).
     pub fn abort(&mut self, now_ns: u64) {
-        self.clock_ns = now_ns;
+        self.set_clock(now_ns);
         self.give_up(now_ns, AbortReason::Local);
     }
 

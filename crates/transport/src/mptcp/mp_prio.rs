@@ -9,7 +9,7 @@ use crate::queue::Stream;
 impl<P: Stream> Connection<P> {
     /// Changes the priority of all subflows of a local address, as when its network becomes metered.
     pub fn set_address_backup(&mut self, now_ns: u64, local_id: u8, backup: bool) {
-        self.clock_ns = now_ns;
+        self.set_clock(now_ns);
         self.usual.forget();
         for r in 0..self.subflows.len() {
             if self.subflows[r].local_id == local_id && self.is_open(r) {

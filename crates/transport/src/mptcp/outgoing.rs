@@ -1,7 +1,7 @@
 //! Where a segment that goes out is written, and in which form.
 
 use wire::compact::{HAS_DATA_ACK, HAS_DSS, HAS_MAPPING, HAS_TIMESTAMPS};
-use wire::{Compact, Flags, Options, Payload, SackBlocks, Segment, Timestamps};
+use wire::{Compact, Ecn, Flags, Options, Payload, SackBlocks, Segment, Timestamps};
 
 use super::connection::Connection;
 use super::state::fallback::Mode;
@@ -22,6 +22,8 @@ pub struct Outgoing<P> {
     pub blocks: SackBlocks,
     /// Why what was written last is sent.
     pub sending: Sending,
+    /// The ECN field of its packet (RFC 3168 §5): not capable, ECT(0), or ECT(1) where the congestion control is scalable.
+    pub ecn: Ecn,
     /// What was written last.
     pub(super) form: Form,
 }
@@ -33,6 +35,7 @@ impl<P: Payload> Default for Outgoing<P> {
             compact: Compact::default(),
             blocks: SackBlocks::default(),
             sending: Sending::First,
+            ecn: Ecn::NotEct,
             form: Form::Whole,
         }
     }

@@ -41,7 +41,7 @@ impl<P: Stream> Connection<P> {
 
     /// Does what a path manager, or whoever drives the connection, wants.
     pub fn act(&mut self, now_ns: u64, action: PathAction) {
-        self.clock_ns = now_ns;
+        self.set_clock(now_ns);
         self.usual.forget();
         match action {
             PathAction::Join { local_id, remote_id, backup } => self.join(now_ns, local_id, remote_id, backup),

@@ -227,7 +227,7 @@ impl<P: Stream> Connection<P> {
         let again = plan.give_back(r, leaves, works);
         for (from, to) in again {
             self.reinjections.add(from.max(self.tx.una()), to, r);
-            self.tell_queued(self.clock_ns, Some(r), (from.max(self.tx.una()), to), ReinjectionReason::GivenBack);
+            self.tell_queued(self.clock_ns(), Some(r), (from.max(self.tx.una()), to), ReinjectionReason::GivenBack);
         }
         self.note_queued(r);
         self.due.data = true;

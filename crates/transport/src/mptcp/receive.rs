@@ -24,37 +24,19 @@ impl<P: Stream> Connection<P> {
     /// A segment for `subflow`; its content is taken out.
     pub(crate) fn receive(&mut self, now_ns: u64, subflow: SubflowId, segment: &mut Segment<P>) {
         if let Some(mut compact) = Compact::of(segment) {
-            self.receive_compact(now_ns, subflow, &mut compact, segment);
+            self.receive_compact(now_ns, subflow, &mut compact, &SackBlocks::NONE, segment);
         } else if let Some((mut compact, blocks)) = Compact::selective_of(segment) {
-            self.receive_selective(now_ns, subflow, &mut compact, &blocks, segment);
+            self.receive_compact(now_ns, subflow, &mut compact, &blocks, segment);
         } else {
-            self.clock_ns = now_ns;
+            self.set_clock(now_ns);
             self.receive_whole(now_ns, subflow.0 as usize, segment);
         }
     }
 
-    /// As [`receive`](Self::receive), for a segment in little room. `whole` is written over if need be.
-    #[inline]
+    /// As [`receive`](Self::receive), for a segment in little room; one with SACK blocks has no content. `whole` is written
+    /// over if need be.
+    #[inline(always)]
     pub(crate) fn receive_compact(
-        &mut self,
-        now_ns: u64,
-        subflow: SubflowId,
-        segment: &mut Compact<P>,
-        whole: &mut Segment<P>,
-    ) {
-        self.clock_ns = now_ns;
-        let r = subflow.0 as usize;
-        if !self.usual.knows(r) {
-            self.receive_in_doubt(now_ns, r, segment, &SackBlocks::NONE, whole);
-        } else if segment.payload.is_empty() {
-            self.receive_usual::<{ known::BARE }>(now_ns, r, segment, &SackBlocks::NONE, whole);
-        } else {
-            self.receive_usual::<{ known::DATA }>(now_ns, r, segment, &SackBlocks::NONE, whole);
-        }
-    }
-
-    /// The same with SACK blocks, for a segment without content.
-    pub(crate) fn receive_selective(
         &mut self,
         now_ns: u64,
         subflow: SubflowId,
@@ -62,9 +44,15 @@ impl<P: Stream> Connection<P> {
         blocks: &SackBlocks,
         whole: &mut Segment<P>,
     ) {
-        self.clock_ns = now_ns;
+        self.set_clock(now_ns);
         let r = subflow.0 as usize;
-        self.receive_in_doubt(now_ns, r, segment, blocks, whole);
+        if !blocks.is_empty() || !self.usual.knows(r) {
+            self.receive_in_doubt(now_ns, r, segment, blocks, whole);
+        } else if segment.payload.is_empty() {
+            self.receive_usual::<{ known::BARE }>(now_ns, r, segment, &SackBlocks::NONE, whole);
+        } else {
+            self.receive_usual::<{ known::DATA }>(now_ns, r, segment, &SackBlocks::NONE, whole);
+        }
     }
 
     /// A segment in little room for a subflow that may be usual. Apart, so that who knows that it is need not keep anything.
@@ -149,7 +137,7 @@ impl<P: Stream> Connection<P> {
         }
         // What is usual is not about to end.
         debug_assert!(!self.ending.fin_acknowledged && !self.rx.is_ending());
-        debug_assert!(self.next_timeout_ns <= self.subflows[r].deadline_ns());
+        debug_assert!(self.next_timeout_ns() <= self.subflows[r].deadline_ns());
     }
 
     /// Where the data of a segment belongs, `ahead` octets beyond the first that is missing on its subflow, and up to where it
@@ -398,7 +386,8 @@ impl<P: Stream> Connection<P> {
             }
             self.due.data = true;
             let clean = subflow.is_known_clean();
-            self.next_timeout_ns = self.next_timeout_ns.min(subflow.sender_deadline_ns(clean));
+            let deadline_ns = subflow.sender_deadline_ns(clean);
+            self.wake_by(deadline_ns);
             if !(clean && clean_before && usual) {
                 self.note_repairs(r);
                 if usual {

@@ -14,14 +14,14 @@ impl<P: Stream> Connection<P> {
     /// The interface with a local address is gone, says whoever drives the connection: the path manager decides what is
     /// done about it.
     pub fn address_gone(&mut self, now_ns: u64, local_id: u8) {
-        self.clock_ns = now_ns;
+        self.set_clock(now_ns);
         self.usual.forget();
         self.manage_paths(now_ns, PathEvent::LocalAddressRemoved { local_id });
     }
 
     /// It is there again.
     pub fn address_back(&mut self, now_ns: u64, local_id: u8) {
-        self.clock_ns = now_ns;
+        self.set_clock(now_ns);
         self.usual.forget();
         self.addresses.restore(local_id);
         self.manage_paths(now_ns, PathEvent::LocalAddressAdded { local_id });

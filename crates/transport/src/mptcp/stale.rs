@@ -60,11 +60,11 @@ impl<P: Stream> Connection<P> {
             let una = self.tx.una();
             let to = self.tx.nxt().min(Offset::after((una.octets() / PAGE_BYTES + 1).saturating_mul(PAGE_BYTES)));
             self.reinjections.add_held(una, to, others);
-            self.tell_queued(self.clock_ns, None, (una, to), ReinjectionReason::DataTimeout);
+            self.tell_queued(self.clock_ns(), None, (una, to), ReinjectionReason::DataTimeout);
         }
         for r in stale {
             self.give_back(r, true);
-            self.reinject_all(self.clock_ns, r, ReinjectionReason::Stale);
+            self.reinject_all(self.clock_ns(), r, ReinjectionReason::Stale);
         }
     }
 

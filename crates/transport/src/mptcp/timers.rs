@@ -20,10 +20,10 @@ impl<P: Stream> Connection<P> {
     /// To be called at [`next_timeout_ns`](Self::next_timeout_ns); then `transmit`. Called too early, it only finds
     /// out when it should have been.
     pub fn handle_timeout(&mut self, now_ns: u64) {
-        self.clock_ns = now_ns;
+        self.set_clock(now_ns);
         // Timers move with nearly every segment and what the driver was told stays: mostly it comes too early.
-        self.next_timeout_ns = self.earliest_ns();
-        if self.next_timeout_ns <= now_ns {
+        self.wake_at(self.earliest_ns());
+        if self.next_timeout_ns() <= now_ns {
             self.expire(now_ns);
         }
     }
@@ -77,7 +77,7 @@ impl<P: Stream> Connection<P> {
             self.control_timer(now_ns);
         }
         self.observe(now_ns, None);
-        self.next_timeout_ns = self.earliest_ns();
+        self.wake_at(self.earliest_ns());
     }
 
     fn subflow_timer(&mut self, now_ns: u64, r: usize) {

@@ -7,6 +7,7 @@ use super::connection::Connection;
 use super::first_windows::first_window;
 use super::outgoing::{Attempt, Form, Header, Outgoing, blank};
 use super::state::fallback::Mode;
+use crate::algorithm::Capability;
 use crate::names::SubflowId;
 use crate::numbers::{Dsn, Theirs};
 use crate::offset::Offset;
@@ -38,8 +39,7 @@ impl<P: Stream> Connection<P> {
     /// whole one.
     #[inline]
     pub fn transmit_either(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<(SubflowId, Form)> {
-        self.clock_ns = now_ns;
-        self.last_ecn = Ecn::NotEct;
+        self.set_clock(now_ns);
         if self.due.is_nothing() {
             return None;
         }
@@ -48,7 +48,7 @@ impl<P: Stream> Connection<P> {
     }
 
     fn transmit_due(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
-        (out.form, out.sending) = (Form::Whole, Sending::First);
+        (out.form, out.sending, out.ecn) = (Form::Whole, Sending::First, Ecn::NotEct);
         if self.due.is_before_data()
             && let Some(r) = self.transmit_first(now_ns, out)
         {
@@ -226,7 +226,8 @@ impl<P: Stream> Connection<P> {
         }
         let (clean, has_room) = subflow.first_sent(now_ns, &mut self.views[r]);
         if clean {
-            self.next_timeout_ns = self.next_timeout_ns.min(subflow.sender_deadline_ns(true));
+            let deadline_ns = subflow.sender_deadline_ns(true);
+            self.wake_by(deadline_ns);
         } else {
             self.sent_unclean(now_ns, r, payload.len());
         }
@@ -311,7 +312,7 @@ impl<P: Stream> Connection<P> {
         if ecn.enabled && new && len > 0 {
             // Only new data is ECN-capable (RFC 3168 §6.1.2, §6.1.5).
             out.segment.flags = out.segment.flags | ecn.flags(true);
-            self.last_ecn = self.ect;
+            out.ecn = if self.config.congestion.has(Capability::Ect1) { Ecn::Ect1 } else { Ecn::Ect0 };
         }
     }
 

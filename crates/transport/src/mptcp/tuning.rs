@@ -25,6 +25,7 @@ impl<P: Stream> Connection<P> {
     #[cold]
     pub(super) fn tune_window(&mut self) {
         let (read, unread) = (self.rx.window.bytes_read(), self.rx.unread());
+        let now_ns = self.clock_ns();
         let Some(tuning) = &mut self.rx.window.tuning else { return };
         // A subflow counts from its SYN on.
         let there = |s: &&Subflow<P>| {
@@ -35,7 +36,7 @@ impl<P: Stream> Connection<P> {
             (s.receive_rtt_ns.max(rtt_ns), s.rcv_ssthresh.ratio.min(ratio))
         });
         let seen = Seen { rtt_ns, ratio, read, unread: if tuning.shared { 0 } else { unread } };
-        if tuning.next_round(self.clock_ns, seen) {
+        if tuning.next_round(now_ns, seen) {
             let room = tuning.room();
             let data = room.ratio.data(room.memory.into());
             for subflow in &mut self.subflows {
