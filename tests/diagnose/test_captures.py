@@ -41,6 +41,12 @@ def test_nothing_where_nothing_is_wrong(tmp_path: Path) -> None:
     assert [len(connection["subflows"]), connection["protocol"]] == [2, "mptcp"]
 
 
+def test_a_folder_that_run_wrote_is_read_without_its_list(tmp_path: Path) -> None:
+    files = captured(tmp_path, '"nat"')
+    (tmp_path / "files.sha256").write_text(f"{'0' * 64}  {Path(files[0]).name}\n", encoding="utf-8")
+    assert report.document(diagnose([str(tmp_path)])) == report.document(diagnose(files))
+
+
 def test_a_broken_capture_is_a_note(tmp_path: Path) -> None:
     (tmp_path / "broken.pcap").write_bytes(b"\xd4\xc3\xb2\xa1" + bytes(40))
     found = diagnose([str(tmp_path), str(DATA / "limit-zero" / "client.txt")])

@@ -12,6 +12,7 @@ from mptcplab.diagnose.readers import counters, devices, logs, parameters, path_
 from mptcplab.diagnose.readers.context import Context
 from mptcplab.diagnose.readers.documents import Documents
 from mptcplab.errors import Error
+from mptcplab.results import inventory
 
 _READERS: Final[Sequence[Callable[[Line, Host, Context], bool]]] = (
     sockets.read,
@@ -137,7 +138,8 @@ def _expanded(files: Iterable[str]) -> list[str]:
     found = []
     for name in files:
         if name != "-" and os.path.isdir(name):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
-            found += [str(each) for each in sorted(Path(name).rglob("*")) if each.is_file()]
+            inside = sorted(each for each in Path(name).rglob("*") if each.is_file() and each.name != inventory.FILE)
+            found += map(str, inside)
         else:
             found.append(name)
     if not found:
