@@ -135,7 +135,7 @@ def _has(host: Host) -> bool:
 
 
 def _expanded(files: Iterable[str]) -> list[str]:
-    found = []
+    found: list[str] = []
     for name in files:
         if name != "-" and os.path.isdir(name):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
             inside = sorted(each for each in Path(name).rglob("*") if each.is_file() and each.name != inventory.FILE)
