@@ -33,8 +33,11 @@ def build(comparison: "Comparison") -> dict[str, Any]:
                 "difference": _difference(each.difference),
                 "rank": list(each.rank),
                 "same_packets_as": list(each.same_packets_as),
+                "states": [
+                    {"runs": state.runs, "mean": state.mean, "low": state.low, "high": state.high} for state in states
+                ],
             }
-            for each in comparison.settings
+            for each, states in zip(comparison.settings, comparison.states, strict=True)
         ],
         "effects": [
             {

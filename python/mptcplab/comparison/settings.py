@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from mptcplab.comparison import statistics
+from mptcplab.comparison import states, statistics
 from mptcplab.comparison.metric import Metric
 from mptcplab.comparison.statistics import Estimate, Floats
 
@@ -100,6 +100,11 @@ class Comparison:
             )
             for at, combination in enumerate(self.combinations)
         )
+
+    @cached_property
+    def states(self) -> tuple[tuple[states.State, ...], ...]:
+        """For each setting the stable states of its values: one, or several where a test says so."""
+        return tuple(states.of_settings(self.matrix))
 
     @cached_property
     def effects(self) -> tuple[FactorEffect, ...]:

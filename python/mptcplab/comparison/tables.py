@@ -148,6 +148,7 @@ def lines(comparison: "Comparison") -> list[str]:
             f"{letter}: {named} sent the same packets in every run{f' ({reasons})' if reasons else ''}: all counters, "
             "bytes, times and loads are equal."
         )
+    found += _several_states(comparison)
     found += _equal_but_not_alike(comparison)
     if all(each.mean is None for each in comparison.settings):
         found.append(f"{comparison.metric.words} is not known in any run.")
@@ -168,6 +169,17 @@ def lines(comparison: "Comparison") -> list[str]:
             "A rank is a range where the runs leave the order open."
         )
     return [*found, *comparison.notes]
+
+
+def _several_states(comparison: "Comparison") -> list[str]:
+    """Settings whose mean is of several outcomes."""
+    metric, found = comparison.metric, []
+    for name, states in zip(comparison.names, comparison.states, strict=True):
+        if len(states) > 1:
+            show = formatter(decimals([each.mean * metric.scale for each in states]))
+            told = " and ".join(f"{show(each.mean * metric.scale)} {metric.unit} in {each.runs}" for each in states)
+            found.append(f"{name}: several stable states, {told} {comparison.block}s; the mean describes neither.")
+    return found
 
 
 def _equal_but_not_alike(comparison: "Comparison") -> list[str]:
