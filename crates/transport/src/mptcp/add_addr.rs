@@ -78,7 +78,7 @@ impl<P: Stream> Connection<P> {
     pub(super) fn receive_add_addr(&mut self, now_ns: u64, r: usize, add: &AddAddr) {
         let Some(remote_key) = self.keys.remote.filter(|_| self.mode == Mode::Mptcp) else { return };
         if add.echo {
-            if self.fully_established {
+            if self.is_fully_established() {
                 self.addresses.echoed(add);
                 self.manage_paths(now_ns, PathEvent::AddressEchoed { local_id: add.id });
             }
@@ -89,11 +89,11 @@ impl<P: Stream> Connection<P> {
         if !add.hmac.is_some_and(|theirs| wire::keys::same_u64(theirs, hmac)) {
             return;
         }
-        if self.config.kernel_paths.is_some() && self.initiator {
+        if self.config.kernel_paths.is_some() && self.is_initiator() {
             // As in the kernel: the peer has the keys, and an announcement with a port leaves no room for a DSS.
             self.note_fully_established(now_ns);
         }
-        if !self.fully_established {
+        if !self.is_fully_established() {
             return;
         }
         self.signal(r, MptcpOption::AddAddr(AddAddr { echo: true, hmac: None, ..*add }));

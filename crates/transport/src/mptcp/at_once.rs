@@ -32,14 +32,14 @@ pub(crate) fn agreed_keys(client: SocketAddr, server: SocketAddr) -> [u64; 2] {
 impl<P: Stream> Connection<P> {
     /// Knows the peer's key before any segment, and so may join and be joined.
     pub(super) fn begin_at_once(&mut self, now_ns: u64, tuple: Tuple) {
-        let key = if self.initiator {
+        let key = if self.is_initiator() {
             agreed_keys(tuple.local, tuple.remote)[1]
         } else {
             agreed_keys(tuple.remote, tuple.local)[0]
         };
         self.learn_key(key);
-        self.fully_established = true;
-        if self.initiator {
+        self.set_fully_established();
+        if self.is_initiator() {
             self.manage_paths(now_ns, PathEvent::FullyEstablished);
         }
     }

@@ -84,12 +84,10 @@ pub struct Connection<P: Stream> {
     pub(super) usual: Usual,
 
     pub(super) mode: Mode,
-    pub(super) established: bool,
+    established: bool,
     /// The peer has shown that it has our key: DSS arrived (RFC 8684 §3.1).
-    pub(super) fully_established: bool,
-    pub(super) initiator: bool,
-    /// A subflow waits for a sign of life because its address was withdrawn.
-    pub(super) removals: bool,
+    fully_established: bool,
+    initiator: bool,
     pub(super) ending: Ending,
     pub(super) fallback: Fallback,
     /// What happened and was not told yet; mostly nothing.
@@ -125,12 +123,8 @@ pub struct Connection<P: Stream> {
     /// Of subflows, where losses are repaired as in Linux.
     pub(super) silence: Option<Box<Silence>>,
     pub(super) control: ControlTimers,
-    /// How often the window kept the fastest subflow from sending though it had room.
-    pub(super) window_blocks: u64,
     /// Subflows that their own windows keep from sending.
     pub(super) narrow: SubflowSet,
-    /// The scheduler asked to be asked again then.
-    pub(super) wait_until_ns: u64,
     /// Who hears what is decided, and what was told.
     pub(super) trace: Option<Box<Tracing>>,
 }
@@ -178,15 +172,12 @@ impl<P: Stream> Connection<P> {
             keys: Keys { local: key, remote: None },
             secrets,
             addresses: Addresses::default(),
-            removals: false,
             scheduler,
             path_manager: config.path_manager.make(&origin),
             plan: None,
             silence: as_linux.then(Box::default),
             control: ControlTimers::new(),
-            window_blocks: 0,
             narrow: SubflowSet::default(),
-            wait_until_ns: NEVER,
             trace: None,
             config,
         }
@@ -283,6 +274,24 @@ impl<P: Stream> Connection<P> {
         self.next_timeout_ns = at_ns;
     }
 
+    /// Whether this host began the connection.
+    pub(super) fn is_initiator(&self) -> bool {
+        self.initiator
+    }
+
+    pub(super) fn set_established(&mut self) {
+        self.established = true;
+    }
+
+    /// Whether the peer has shown that it has our key.
+    pub(super) fn is_fully_established(&self) -> bool {
+        self.fully_established
+    }
+
+    pub(super) fn set_fully_established(&mut self) {
+        self.fully_established = true;
+    }
+
     /// A call begins.
     #[inline(always)]
     pub(super) fn set_clock(&mut self, now_ns: u64) {
@@ -315,7 +324,7 @@ impl<P: Stream> Connection<P> {
             self.acknowledge_everywhere();
         }
         if self.rx.window.round_is_over(self.clock_ns) {
-            self.tune_window();
+            self.tune_window(self.clock_ns);
         }
         if self.due.pushed.0 != 0 && self.rx.len() == 0 {
             self.acknowledge_pushed();
@@ -479,6 +488,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Whether data could be carried both ways, once.
+    #[inline]
     #[must_use]
     pub fn is_established(&self) -> bool {
         self.established
@@ -670,5 +680,20 @@ impl Connection<Span> {
             self.tx.offer(bytes);
             self.due.data = true;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In lines of 64 bytes: data that arrives touches the first seven. The eighth has the end of the stream and the buffer's round.
+    #[test]
+    fn what_data_touches_stands_in_front_and_an_idle_end_is_small() {
+        type End = Connection<Span>;
+        assert!(std::mem::offset_of!(End, plan) <= 8 * 64, "{}", std::mem::offset_of!(End, plan));
+        let each = size_of::<Subflow<Span>>() + size_of::<SubflowContext<Span>>() + size_of::<View>();
+        let idle = size_of::<End>() + each;
+        assert!(idle <= 1_800, "{idle} bytes");
     }
 }

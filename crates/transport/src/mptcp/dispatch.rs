@@ -93,7 +93,7 @@ macro_rules! context {
             unsent_bytes: $self.tx.unsent(),
             free_window_bytes: $self.tx.open(),
             window_bytes: $self.tx.window(),
-            window_blocks: $self.window_blocks,
+            window_blocks: $self.tx.blocks(),
             flow_bytes: $self.tx.flow_bytes($self.ending.requested),
             ended: $self.ending.requested,
             subflows: &Subflows {
@@ -122,7 +122,7 @@ impl<P: Stream> Connection<P> {
                 Answer::More => continue,
                 Answer::Pause(pause) => pause,
             };
-            if self.mode == Mode::Mptcp && self.established {
+            if self.mode == Mode::Mptcp && self.is_established() {
                 match self.transmit_waiting(now_ns, SubflowSet(u64::MAX), out) {
                     Waited::Sent(r) => return Some(r),
                     Waited::Dropped => continue,
@@ -157,7 +157,7 @@ impl<P: Stream> Connection<P> {
         } else {
             let (unsent, open) = (self.tx.unsent(), self.tx.open());
             if unsent == 0 || open == 0 {
-                if self.mode == Mode::Mptcp && self.established {
+                if self.mode == Mode::Mptcp && self.is_established() {
                     let context = context!(self, now_ns, self.tx.nxt(), 0);
                     self.scheduler.when_dry(&self.views, &context);
                 }
@@ -165,7 +165,7 @@ impl<P: Stream> Connection<P> {
             }
             Asked { source: Source::New, demand: Demand::New, from: self.tx.nxt(), available: unsent.min(open) }
         };
-        if !self.established {
+        if !self.is_established() {
             return Answer::Pause(Pause::Waits);
         }
         let decision = self.decide(now_ns, &asked);
@@ -199,7 +199,7 @@ impl<P: Stream> Connection<P> {
                 Answer::More
             }
             Decision::Wait { until_ns } => {
-                self.wait_until_ns = until_ns;
+                self.control.scheduler_ns = until_ns;
                 self.wake_by(until_ns);
                 Answer::Pause(Pause::Waits)
             }
@@ -374,7 +374,8 @@ impl<P: Stream> Connection<P> {
     /// The connection-level window has no room for a segment. It matters when the fastest subflow could have carried it.
     fn note_window_blocked(&mut self) {
         let fastest = self.views.iter().filter(|v| v.active && !v.potentially_failed).min_by_key(|v| v.srtt_ns);
-        self.window_blocks += u64::from(fastest.is_some_and(usable));
+        let blocked = fastest.is_some_and(usable);
+        self.tx.note_block(blocked);
     }
 }
 

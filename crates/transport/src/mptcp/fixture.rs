@@ -31,7 +31,7 @@ pub fn established(protocol: Protocol, subflows: usize) -> Connection<Span> {
     let secrets = Secrets::seeded(Xoshiro256PlusPlus::seed_from_u64(1));
     let mut connection = Connection::new(Arc::new(config), false, 1, secrets);
     connection.learn_key(2);
-    connection.fully_established = true;
+    connection.set_fully_established();
     for r in 0..subflows {
         let mut end = subflow::established(&connection.config.tcp);
         end.join = (r > 0).then_some(Join { confirmed: true, ..Join::default() });

@@ -83,7 +83,7 @@ impl<P: Stream> Connection<P> {
         subflow.active_open = false;
         subflow.syn_due = true;
         subflow.negotiate(&c.config, c.rx.window.scale(), syn);
-        c.rx.window.agree_scale(subflow.rcv_wscale);
+        c.rx.window.agree_scale(subflow.scales.ours());
         c.tx.begin(syn.window);
         if c.mode == Mode::Tcp && !syn.payload.is_empty() {
             // Text on a SYN waits for the connection (RFC 9293 §3.10.7.2).
@@ -137,7 +137,7 @@ impl<P: Stream> Connection<P> {
                 self.fallback.receive_single();
             }
         }
-        self.rx.window.agree_scale(self.subflows[r].rcv_wscale);
+        self.rx.window.agree_scale(self.subflows[r].scales.ours());
         self.tx.begin(segment.window);
         self.synchronise(now_ns, r, segment);
         self.become_established(now_ns, r);
@@ -187,8 +187,8 @@ impl<P: Stream> Connection<P> {
         view.active = true;
         let (local_id, remote_id) = (subflow.local_id, subflow.remote_id);
         self.controller.on_join(&self.views, r, now_ns);
-        if !self.established {
-            self.established = true;
+        if !self.is_established() {
+            self.set_established();
             self.rx.window.begin(now_ns);
             self.report(Event::Established);
         }
@@ -242,7 +242,7 @@ impl<P: Stream> Connection<P> {
                 self.due.attention.insert(r);
             } else if self.subflows[r].active_open && self.subflows[r].our_seq(segment.ack) == 1 {
                 // A simultaneous open: the peer's SYN/ACK acknowledges our SYN.
-                self.rx.window.agree_scale(self.subflows[r].rcv_wscale);
+                self.rx.window.agree_scale(self.subflows[r].scales.ours());
                 self.tx.begin(segment.window);
                 self.synchronise(now_ns, r, segment);
                 self.become_established(now_ns, r);
@@ -269,7 +269,7 @@ impl<P: Stream> Connection<P> {
                     if wire::keys::same_u64(*ours, self.keys.local) =>
                 {
                     self.learn_key(*key);
-                    self.fully_established = true;
+                    self.set_fully_established();
                 }
                 // A DSS that overtook the third ACK, or the ACK is lost: without its key nothing can be mapped, so it
                 // counts as lost. The peer sends the key again until it sees a DSS (RFC 8684 §3.1).
@@ -290,7 +290,7 @@ impl<P: Stream> Connection<P> {
         if self.subflows[r].join.is_some() {
             // The fourth ACK: it tells the peer that the subflow may carry data (RFC 8684 §3.2).
             self.owe_acknowledgment(r);
-        } else if self.fully_established {
+        } else if self.is_fully_established() {
             self.manage_paths(now_ns, PathEvent::FullyEstablished);
         }
         true

@@ -28,7 +28,7 @@ impl<P: Stream> Connection<P> {
         let Some(local) = self.addresses.local(local_id) else { return };
         // The kernel's path manager counts for itself.
         let has_room = if self.config.kernel_paths.is_some() { self.has_free_id() } else { self.room_for_subflow() };
-        if self.mode != Mode::Mptcp || !self.fully_established || self.is_ending() || !has_room {
+        if self.mode != Mode::Mptcp || !self.is_fully_established() || self.is_ending() || !has_room {
             return;
         }
         let Some(remote) = self.addresses.remote(remote_id) else { return };
@@ -160,11 +160,11 @@ impl<P: Stream> Connection<P> {
         if self.mode != Mode::Mptcp || self.is_ending() {
             return Err((ResetReason::MptcpError, false));
         }
-        if !self.fully_established {
+        if !self.is_fully_established() {
             return Err((ResetReason::MptcpError, true));
         }
         let listens = |kernel: &KernelPaths| {
-            let own = !self.initiator && tuple.local.port() == self.addresses.port();
+            let own = !self.is_initiator() && tuple.local.port() == self.addresses.port();
             own || kernel.ports.contains(&tuple.local.port())
         };
         if self.config.kernel_paths.as_ref().is_some_and(|kernel| !listens(kernel)) {

@@ -130,7 +130,7 @@ impl<P: Stream> Connection<P> {
         }
         out.parts = parts;
         let header = Header::of(now_ns, subflow, &mut self.rx, seq);
-        (out.src_port, out.dst_port) = subflow.ports;
+        (out.src_port, out.dst_port) = subflow.ports();
         (out.seq, out.ack, out.window) = (header.seq, header.ack, header.window);
         out.flags = Flags::ACK;
     }

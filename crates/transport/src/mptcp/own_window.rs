@@ -28,7 +28,7 @@ impl<P: Stream> Connection<P> {
         let fastest = (0..self.views.len())
             .filter(|&other| self.views[other].active && !self.views[other].potentially_failed)
             .min_by_key(|&other| self.views[other].srtt_ns);
-        self.window_blocks += u64::from(fastest == Some(r));
+        self.tx.note_block(fastest == Some(r));
         self.narrow.insert(r);
         self.views[r].held = true;
         self.usual.forget_of(r);

@@ -27,7 +27,7 @@ impl<P: Stream> Connection<P> {
             .collect();
         let context = PathContext {
             now_ns,
-            initiator: self.initiator,
+            initiator: self.is_initiator(),
             local: &local,
             remote: self.addresses.remotes(),
             open: &open,
@@ -82,7 +82,7 @@ impl<P: Stream> Connection<P> {
         self.report(Event::SubflowClosed(SubflowId(r as u8)));
         if self.all_subflows_closed() && !self.ending.over {
             let orderly = self.ending.flushed && self.rx.ended();
-            let may_return = self.mode == Mode::Mptcp && self.fully_established;
+            let may_return = self.mode == Mode::Mptcp && self.is_fully_established();
             if orderly {
                 self.finish(Event::Closed);
             } else if may_return && self.config.keep_without_subflow_ns > 0 {

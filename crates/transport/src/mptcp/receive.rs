@@ -12,6 +12,7 @@ use crate::offset::Offset;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
 use crate::reassembly::UNMAPPED;
+use crate::tcp::acknowledge::NEVER;
 use crate::tcp::arrival::{Arrival, known};
 use crate::tcp::receive::Verdict;
 use crate::tcp::subflow::State;
@@ -106,7 +107,7 @@ impl<P: Stream> Connection<P> {
             return self.receive_expanded(now_ns, r, segment, blocks, whole);
         };
         let timestamps = segment.timestamps();
-        let window = u64::from(segment.window) << subflow.snd_wscale;
+        let window = subflow.scales.window(segment.window);
         let empty = KNOWN == known::BARE;
         debug_assert_eq!(empty, segment.payload.is_empty());
         let Some((offset, data_ack)) = self.usual_place(segment, empty, seq, ahead) else {
@@ -171,7 +172,7 @@ impl<P: Stream> Connection<P> {
         let connection = match self.mode {
             Mode::Tcp => self.fallback.receives_single() && r == self.fallback.subflow() && !self.fallback.tells(),
             Mode::Mptcp => {
-                self.fully_established
+                self.is_fully_established()
                     && !self.fallback.receives_single()
                     && !self.ending.data_fin_sent
                     && !self.fallback.checksum()
@@ -182,8 +183,8 @@ impl<P: Stream> Connection<P> {
             && !self.narrow.contains(r)
             && self.subflows[r].is_usual()
             && self.contexts[r].held.is_none()
-            && self.established
-            && !self.removals
+            && self.is_established()
+            && self.contexts[r].removal_ns() == NEVER
             && !self.rx.is_ending()
             && self.usual.enabled()
     }
@@ -274,7 +275,7 @@ impl<P: Stream> Connection<P> {
         if subflow.active_open && subflow.join.is_some_and(|j| !j.confirmed) {
             self.join_acknowledged(now_ns, r);
         }
-        if self.removals {
+        if self.contexts[r].removal_ns() != NEVER {
             self.sign_of_life(r);
         }
         if !self.fallback.receives_single() && !self.receive_mptcp(now_ns, r, ack, segment) {
@@ -370,7 +371,7 @@ impl<P: Stream> Connection<P> {
         if usual {
             subflow.keep_timestamp(seq, arrival.timestamps);
         }
-        let window = u64::from(arrival.window) << subflow.snd_wscale;
+        let window = subflow.scales.window(arrival.window);
         if self.mode == Mode::Mptcp {
             subflow.hear_window(ack, window);
         }
@@ -486,11 +487,11 @@ impl<P: Stream> Connection<P> {
                     {
                         self.ending.fin_acknowledged = true;
                     }
-                    let window = u64::from(segment.window) << self.subflows[r].snd_wscale;
+                    let window = self.subflows[r].scales.window(segment.window);
                     self.data_acknowledged(now_ns, ahead.min(sent), window);
                 }
             }
-            None if self.initiator && !self.fully_established && !segment.payload.is_empty() && r == 0 => {
+            None if self.is_initiator() && !self.is_fully_established() && !segment.payload.is_empty() && r == 0 => {
                 // Data without DSS before anything of MPTCP was seen: the peer or the path speaks TCP (RFC 8684 §3.7).
                 self.fall_back(now_ns, r, FallbackReason::OptionsLost);
             }
@@ -501,8 +502,8 @@ impl<P: Stream> Connection<P> {
     /// The peer has the keys.
     #[inline(always)]
     pub(super) fn note_fully_established(&mut self, now_ns: u64) {
-        if !self.fully_established {
-            self.fully_established = true;
+        if !self.is_fully_established() {
+            self.set_fully_established();
             self.manage_paths(now_ns, PathEvent::FullyEstablished);
         }
     }

@@ -45,7 +45,6 @@ impl<P: Stream> Connection<P> {
                 if other.is_none() && Some(r) == same {
                     let at_ns = now_ns + 1;
                     self.contexts[r].signalling.get_or_insert_default().removal_ns = at_ns;
-                    self.removals = true;
                     self.arm_control(at_ns);
                 } else {
                     self.reset_subflow(now_ns, r, ResetReason::Prohibited, false);
@@ -68,7 +67,6 @@ impl<P: Stream> Connection<P> {
                 let signalling = self.contexts[r].signalling.get_or_insert_default();
                 signalling.keepalive_ns = keepalive_ns;
                 signalling.removal_ns = keepalive_ns + 2 * rtt.base_rto_ns();
-                self.removals = true;
                 self.arm_control(keepalive_ns);
                 // Until then it is treated like one whose timer has expired: others carry what it has.
                 self.views[r].potentially_failed = true;
@@ -87,7 +85,6 @@ impl<P: Stream> Connection<P> {
         if let Some(signalling) = self.contexts[r].signalling.as_mut().filter(|s| s.keepalive_ns == NEVER) {
             signalling.removal_ns = NEVER;
         }
-        self.removals = self.contexts.iter().any(|c| c.removal_ns() != NEVER);
     }
 
     /// A subflow whose address was withdrawn gave no sign of life.

@@ -81,8 +81,8 @@ impl<P: Stream> Connection<P> {
             options.rare = Some(Box::new(RareOptions { mptcp, ..RareOptions::default() }));
         }
         Segment {
-            src_port: subflow.ports.0,
-            dst_port: subflow.ports.1,
+            src_port: subflow.ports().0,
+            dst_port: subflow.ports().1,
             seq: answer.map_or(subflow.our_number(subflow.snd_nxt).on_wire(), |a| a.seq),
             ack: answer.map_or(subflow.their_number(subflow.rcv_nxt).on_wire(), |a| a.ack),
             flags: answer.map_or(Flags::RST | Flags::ACK, |a| a.flags),

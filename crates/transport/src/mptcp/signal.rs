@@ -28,7 +28,7 @@ impl<P: Stream> Connection<P> {
         let subflow = &self.subflows[r];
         subflow.is_synchronised()
             && self.is_open(r)
-            && self.fully_established
+            && self.is_fully_established()
             && subflow.join.is_none_or(|j| j.confirmed)
     }
 

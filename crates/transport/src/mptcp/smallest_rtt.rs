@@ -44,7 +44,7 @@ impl<P: Stream> Connection<P> {
             || self.timers.probe_due
             || self.reinjections.len() > 0
             || !self.usual.takes_smallest_rtt()
-            || !self.established
+            || !self.is_established()
             || self.plan.as_ref().is_some_and(|plan| !plan.is_idle())
         {
             return Attempt::Unknown;

@@ -28,9 +28,14 @@ impl<P: Stream> Connection<P> {
         }
     }
 
+    /// The timers of the data level, and of the scheduler.
+    pub(super) fn own_timers_ns(&self) -> [u64; 3] {
+        [self.timers.retransmit_ns, self.timers.probe_ns, self.control.scheduler_ns]
+    }
+
     /// When the first of all timers expires.
     fn earliest_ns(&self) -> u64 {
-        let own = self.timers.retransmit_ns.min(self.timers.probe_ns).min(self.wait_until_ns).min(self.control.next_ns);
+        let own = self.own_timers_ns().into_iter().fold(self.control.next_ns, u64::min);
         self.subflows.iter().map(|s| s.deadline_ns()).fold(own, u64::min)
     }
 
@@ -69,8 +74,8 @@ impl<P: Stream> Connection<P> {
             self.timers.probe_ns = NEVER;
             self.probe_timer(now_ns);
         }
-        if self.wait_until_ns <= now_ns {
-            self.wait_until_ns = NEVER;
+        if self.control.scheduler_ns <= now_ns {
+            self.control.scheduler_ns = NEVER;
             self.due.data = true;
         }
         if self.control.next_ns <= now_ns {

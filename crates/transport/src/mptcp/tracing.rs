@@ -99,7 +99,7 @@ impl<P: Stream> Connection<P> {
             Some(r) => self.observe_subflow(now_ns, r, &mut tracing),
             None => (0..self.subflows.len()).for_each(|r| self.observe_subflow(now_ns, r, &mut tracing)),
         }
-        let own_ns = [self.timers.retransmit_ns, self.timers.probe_ns, self.wait_until_ns];
+        let own_ns = self.own_timers_ns();
         for ((timer, at_ns), told_ns) in CONNECTION_TIMERS.into_iter().zip(own_ns).zip(&mut tracing.timers_ns) {
             if let Some(event) = timer_changed(None, timer, at_ns, told_ns) {
                 tracing.to.event(now_ns, &event);
@@ -199,7 +199,7 @@ impl<P: Stream> Connection<P> {
                 }
             }
         }
-        let own_ns = [self.timers.retransmit_ns, self.timers.probe_ns, self.wait_until_ns];
+        let own_ns = self.own_timers_ns();
         for (i, (timer, at_ns)) in CONNECTION_TIMERS.into_iter().zip(own_ns).enumerate() {
             if at_ns <= now_ns {
                 tracing.timers_ns[i] = NEVER;

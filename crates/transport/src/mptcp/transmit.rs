@@ -156,13 +156,13 @@ impl<P: Stream> Connection<P> {
     fn owes_third_ack_alone(&self, r: usize) -> bool {
         let subflow = &self.subflows[r];
         r == 0
-            && self.initiator
+            && self.is_initiator()
             && self.config.kernel_paths.is_some()
             && self.mode == Mode::Mptcp
             && subflow.state == State::Established
             && subflow.ack.now
             && subflow.snd_nxt == 1
-            && !self.fully_established
+            && !self.is_fully_established()
     }
 
     /// New data went out on a subflow that is not clean.
@@ -192,7 +192,11 @@ impl<P: Stream> Connection<P> {
     /// While the peer may lack our key, the first data goes with MP_CAPABLE (RFC 8684 §3.1), which takes less room
     /// than a DSS.
     fn carries_capable(&self, r: usize, from: Offset) -> bool {
-        self.mode == Mode::Mptcp && self.initiator && !self.fully_established && r == 0 && from == Offset::FIRST
+        self.mode == Mode::Mptcp
+            && self.is_initiator()
+            && !self.is_fully_established()
+            && r == 0
+            && from == Offset::FIRST
     }
 
     /// Data that follows what was sent before on subflow `r`, a FIN, or both.
@@ -329,7 +333,7 @@ impl<P: Stream> Connection<P> {
             let hmac = wire::keys::join_hmac_ack(key, remote_key, join.local_nonce, join.remote_nonce);
             segment.options.dss = None;
             segment.options.rare = rare(MptcpOption::MpJoin(MpJoin::Ack { hmac }));
-        } else if self.mode == Mode::Mptcp && self.initiator && !self.fully_established && r == 0 {
+        } else if self.mode == Mode::Mptcp && self.is_initiator() && !self.is_fully_established() && r == 0 {
             segment.options.dss = None;
             segment.options.rare = self.capable(None);
         } else if subflow.has_blocks() {
@@ -393,7 +397,7 @@ impl<P: Stream> Connection<P> {
         }
         let subflow = &mut self.subflows[r];
         let header = Header::of(now_ns, subflow, &mut self.rx, seq);
-        (out.src_port, out.dst_port) = subflow.ports;
+        (out.src_port, out.dst_port) = subflow.ports();
         (out.seq, out.ack, out.window) = (header.seq, header.ack, header.window);
         out.options.timestamps = subflow.timestamps_now(now_ns);
         out.flags = if flags.syn() { flags } else { flags | subflow.ecn.flags(false) };

@@ -23,9 +23,8 @@ impl<P: Stream> Connection<P> {
 
     /// A round trip of reading is over.
     #[cold]
-    pub(super) fn tune_window(&mut self) {
+    pub(super) fn tune_window(&mut self, now_ns: u64) {
         let (read, unread) = (self.rx.window.bytes_read(), self.rx.unread());
-        let now_ns = self.clock_ns();
         let Some(tuning) = &mut self.rx.window.tuning else { return };
         // A subflow counts from its SYN on.
         let there = |s: &&Subflow<P>| {

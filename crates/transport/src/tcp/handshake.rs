@@ -25,6 +25,27 @@ const fn default_mss(peer: IpAddr) -> u16 {
 /// A round-trip time that is guessed is not less than this.
 const LEAST_GUESS_NS: u64 = 1_000_000;
 
+/// Shift counts of window fields, as the SYNs agreed (RFC 7323 §2).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scales {
+    theirs: u8,
+    ours: u8,
+}
+
+impl Scales {
+    /// What a window field of the peer says, bytes.
+    #[inline(always)]
+    pub fn window(self, field: u16) -> u64 {
+        u64::from(field) << self.theirs
+    }
+
+    /// The shift count of the fields that we send.
+    #[inline(always)]
+    pub fn ours(self) -> u8 {
+        self.ours
+    }
+}
+
 /// What is known of the SYNs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Opening {
@@ -49,8 +70,7 @@ impl<P: Stream> Subflow<P> {
         self.right = 1 + u64::from(syn.window);
         if let Some(shift) = rare.and_then(|o| o.window_scale) {
             self.opening.peer_scales = true;
-            self.snd_wscale = shift.min(14); // RFC 7323 §2.3
-            self.rcv_wscale = scale;
+            self.scales = Scales { theirs: shift.min(14), ours: scale }; // RFC 7323 §2.3
         }
     }
 
@@ -124,7 +144,7 @@ mod tests {
         syn.options.rare = Some(Box::new(rare));
         end.negotiate(&Config::default(), 7, &syn);
         assert_eq!((end.right, end.rcv_nxt, end.sack, end.timestamps), (9_001, 1, false, false));
-        (end.mss, end.snd_wscale, end.rcv_wscale)
+        (end.mss, end.scales.theirs, end.scales.ours)
     }
 
     #[test]

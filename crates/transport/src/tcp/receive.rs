@@ -97,7 +97,7 @@ impl<P: Stream> Subflow<P> {
         }
         let data = segment.payload.len() as u64;
         if data > 0 && seq < self.rcv_nxt && seq + data <= self.rcv_nxt {
-            self.duplicate = Some(Box::new((seq, seq + data)));
+            self.reorder.note_duplicate(seq, seq + data);
         }
         if self.state == State::TimeWait && segment.flags.fin() {
             // Our last ACK was lost, and the time begins anew (RFC 9293 §3.10.7.4, eighth).
@@ -193,7 +193,7 @@ impl<P: Stream> Subflow<P> {
     /// As [`has_blocks`](Self::has_blocks), where SACK is in use and no FIN has come.
     #[inline(always)]
     pub fn has_usual_blocks(&self) -> bool {
-        self.duplicate.is_some() || !self.reorder.is_empty()
+        self.reorder.has_blocks()
     }
 
     /// SACK blocks for a segment with `room` bytes of option space left: a duplicate first (RFC 2883 §4), then what
@@ -206,7 +206,7 @@ impl<P: Stream> Subflow<P> {
         }
         let irs = self.their_number(0);
         let wire = |place: u64| irs.plus(place).on_wire();
-        if let Some((left, right)) = self.duplicate.take().map(|duplicate| *duplicate) {
+        if let Some((left, right)) = self.reorder.take_duplicate() {
             blocks.push(SackBlock { left: wire(left), right: wire(right) });
         }
         // A FIN takes a sequence number and is reported like data.

@@ -7,7 +7,11 @@ use crate::slots::Slots;
 
 /// Data out of order on a subflow, by sequence number. Without memory while there is none: mostly there is none.
 #[derive(Debug)]
-pub struct Reorder<P: Stream>(Option<Box<OutOfOrder<P>>>);
+pub struct Reorder<P: Stream> {
+    held: Option<Box<OutOfOrder<P>>>,
+    /// What arrived twice and is to be reported (D-SACK, RFC 2883).
+    duplicate: Option<Box<(u64, u64)>>,
+}
 
 /// What is held; something is.
 #[derive(Debug)]
@@ -21,17 +25,33 @@ struct OutOfOrder<P: Stream> {
 
 impl<P: Stream> Reorder<P> {
     pub fn new() -> Self {
-        Reorder(None)
+        Reorder { held: None, duplicate: None }
     }
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.0.is_none()
+        self.held.is_none()
+    }
+
+    /// What lies between these numbers arrived twice.
+    pub fn note_duplicate(&mut self, from: u64, to: u64) {
+        self.duplicate = Some(Box::new((from, to)));
+    }
+
+    /// What arrived twice and was not reported.
+    pub fn take_duplicate(&mut self) -> Option<(u64, u64)> {
+        self.duplicate.take().map(|duplicate| *duplicate)
+    }
+
+    /// Whether there is something to report.
+    #[inline(always)]
+    pub fn has_blocks(&self) -> bool {
+        self.duplicate.is_some() || self.held.is_some()
     }
 
     /// Pieces held.
     pub fn len(&self) -> usize {
-        self.0.as_ref().map_or(0, |held| held.pieces.len())
+        self.held.as_ref().map_or(0, |held| held.pieces.len())
     }
 
     /// Takes what is new of a piece that begins at `next`, the first number missing, or beyond. The range it lies in is what is
@@ -40,7 +60,7 @@ impl<P: Stream> Reorder<P> {
     pub fn insert(&mut self, next: u64, piece: Piece<P>) {
         let (at, end) = (piece.at, piece.end());
         if at < end {
-            let held = self.0.get_or_insert_with(OutOfOrder::boxed);
+            let held = self.held.get_or_insert_with(OutOfOrder::boxed);
             held.pieces.insert(next, piece);
             let range = held.ranges.join(at, end);
             held.note(at, range);
@@ -51,7 +71,7 @@ impl<P: Stream> Reorder<P> {
     /// front of them and taken out again. For later reports that is as if it had been done.
     #[inline]
     pub fn passes(&mut self, at: u64, len: u64) -> bool {
-        let Some(held) = &mut self.0 else { return false };
+        let Some(held) = &mut self.held else { return false };
         let passes = held.pieces.pass(at, len);
         if passes {
             let ((from, to), end) = (held.ranges.first(), at + len);
@@ -63,13 +83,13 @@ impl<P: Stream> Reorder<P> {
     /// The first piece, cut to what lies at `next` and beyond, when it continues at `next`.
     #[inline]
     pub fn pop(&mut self, next: u64) -> Option<Piece<P>> {
-        let held = self.0.as_mut()?;
+        let held = self.held.as_mut()?;
         let piece = held.pieces.pop(next)?;
         let end = piece.end();
         // Ranges below the piece were passed over.
         held.ranges.pass(end);
         if held.ranges.is_empty() {
-            self.0 = None;
+            self.held = None;
         }
         Some(piece)
     }
@@ -78,7 +98,7 @@ impl<P: Stream> Reorder<P> {
     /// before it, then the lowest; each once.
     #[inline]
     pub fn report(&self, limit: usize, report: impl FnMut((u64, u64))) {
-        if let Some(held) = &self.0 {
+        if let Some(held) = &self.held {
             held.report(limit, report);
         }
     }
@@ -200,7 +220,7 @@ mod tests {
                         _ => ranges.push((i, i + 1)),
                     }
                 }
-                prop_assert_eq!(&r.0.as_ref().map_or(Vec::new(), |held| held.ranges.all()), &ranges);
+                prop_assert_eq!(&r.held.as_ref().map_or(Vec::new(), |held| held.ranges.all()), &ranges);
                 prop_assert_eq!((r.is_empty(), r.len().min(1)), (ranges.is_empty(), ranges.len().min(1)));
                 let reported = blocks(&r, 4);
                 prop_assert_eq!(reported.len(), ranges.len().min(4));

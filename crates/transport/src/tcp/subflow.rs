@@ -6,7 +6,7 @@ use super::acknowledge::{Acknowledging, NEVER};
 use super::close::Fins;
 use super::ecn::Ecn;
 use super::growth::Growth;
-use super::handshake::Opening;
+use super::handshake::{Opening, Scales};
 use super::losses::Losses;
 use super::notes::Notes;
 use super::pacing::Pacing;
@@ -96,18 +96,15 @@ pub struct Subflow<P: Stream> {
     iss: SeqNumber<Ours>,
     irs: SeqNumber<Theirs>,
     /// Ours and the peer's, as in the tuple: every segment has them.
-    pub ports: (u16, u16),
+    ports: (u16, u16),
     pub(super) ts_recent: u32,
     pub timestamps: bool,
     pub sack: bool,
-    pub snd_wscale: u8,
-    pub rcv_wscale: u8,
+    pub scales: Scales,
     pub state: State,
 
     pub ack: Acknowledging,
     pub reorder: Reorder<P>,
-    /// What arrived twice and is to be reported (D-SACK, RFC 2883).
-    pub(super) duplicate: Option<Box<(u64, u64)>>,
     /// Place in the stream after the last byte received in order: where data without a mapping continues.
     next_offset: Offset,
     /// The window field as long as nothing comes from the peer, once it was computed.
@@ -181,8 +178,7 @@ impl<P: Stream> Subflow<P> {
             irs: SeqNumber::sent(0),
             sack: options.offers_sack(),
             timestamps: options.timestamps,
-            snd_wscale: 0,
-            rcv_wscale: 0,
+            scales: Scales::default(),
             mss: u32::from(mss),
             ts_recent: 0,
             snd_una: 0,
@@ -209,7 +205,6 @@ impl<P: Stream> Subflow<P> {
             receive_rtt_ns: 0,
             reorder: Reorder::new(),
             fins: Fins::default(),
-            duplicate: None,
             next_offset: Offset::FIRST,
             ack: Acknowledging::new(options),
             rcv_ssthresh: RcvSsthresh::whole(mss),
@@ -225,6 +220,12 @@ impl<P: Stream> Subflow<P> {
     /// Its ends.
     pub fn tuple(&self) -> Tuple {
         self.ends.tuple()
+    }
+
+    /// Ports, ours and the peer's.
+    #[inline(always)]
+    pub fn ports(&self) -> (u16, u16) {
+        self.ports
     }
 
     /// It has other ends.

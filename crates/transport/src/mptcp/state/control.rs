@@ -7,6 +7,8 @@ use crate::tcp::acknowledge::NEVER;
 pub struct ControlTimers {
     /// The earliest of all that `control_timer` looks at.
     pub next_ns: u64,
+    /// The scheduler asked to be asked again then.
+    pub scheduler_ns: u64,
     /// The path manager wants to be asked then.
     pub path_ns: u64,
     /// No subflow is left; the connection is given up then.
@@ -15,7 +17,7 @@ pub struct ControlTimers {
 
 impl ControlTimers {
     pub fn new() -> Self {
-        ControlTimers { next_ns: NEVER, path_ns: NEVER, interrupted_until_ns: NEVER }
+        ControlTimers { next_ns: NEVER, scheduler_ns: NEVER, path_ns: NEVER, interrupted_until_ns: NEVER }
     }
 
     /// Nothing is due any more.

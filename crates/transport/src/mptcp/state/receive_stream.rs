@@ -112,7 +112,7 @@ impl<P: Stream> ReceiveStream<P> {
     /// The window field of a segment on `subflow`.
     #[inline(always)]
     pub fn announce(&mut self, now_ns: u64, subflow: &mut Subflow<P>) -> u16 {
-        let scale = subflow.rcv_wscale;
+        let scale = subflow.scales.ours();
         let Some(tuning) = &self.window.tuning else { return self.window.announce(self.nxt, scale) };
         // Under Multipath TCP what waits on a subflow does not count.
         let held = self.held(if tuning.shared { 0 } else { subflow.reorder.len() });

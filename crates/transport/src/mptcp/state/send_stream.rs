@@ -18,6 +18,8 @@ pub struct SendStream<P: Stream> {
     queue: P::Queue,
     /// What the application says that it will have written in all.
     announced: Option<u64>,
+    /// How often the window kept the fastest subflow from sending though it had room.
+    blocks: u64,
 }
 
 impl<P: Stream> SendStream<P> {
@@ -29,6 +31,7 @@ impl<P: Stream> SendStream<P> {
             right: Offset::FIRST,
             queue: P::Queue::default(),
             announced: None,
+            blocks: 0,
         }
     }
 
@@ -62,6 +65,16 @@ impl<P: Stream> SendStream<P> {
     #[inline]
     pub fn open(&self) -> u64 {
         self.right.beyond(self.nxt)
+    }
+
+    /// How often the window kept the fastest subflow from sending though it had room.
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// The window has no room for a segment; `fastest`: the fastest subflow could have carried it.
+    pub fn note_block(&mut self, fastest: bool) {
+        self.blocks += u64::from(fastest);
     }
 
     /// The whole window: what may be under way at once.
