@@ -63,18 +63,26 @@ def red(rate_mbps: float, rtt_ms: float) -> dict[str, Any]:
 def automatic_red(link: Mapping[str, Any]) -> dict[str, Any]:
     """ns-2's RED since 2004: in bytes, for packets of 500, so that one of ours counts as more than two.
 
-    The lower threshold is half of what arrives in 5 ms, but five such packets at least, the upper three times as much;
-    the weight 1 − exp(−1 / (10 · 0.1 s · rate in packets)) for delays below 33 ms. With `wait_`, the default, packets
-    between drops are uniform from 1/p to 2/p, where ours are from 1 to 1/p: a third as many drops at the same p.
+    `queue/red.cc` of ns-2. The lower threshold is half of what arrives in 5 ms, but five such packets at least, the
+    upper three times as much; the weight 1 − exp(−1 / rate in such packets per second). A packet is dropped with its
+    size in such packets times p/(2 − count·p), and not while count·p < 1. The limit holds so many such packets; one
+    more of ours is accepted while less than that waits. What ns-2 counts waits: the packet being sent, which our queue
+    includes, is no longer in the queue (`Queue::recv`), so ours has one packet more throughout.
+
+    Not as there: count is not rounded down to whole packets of 500 bytes, the gentle slope starts from the probability
+    of our packet, and idle time is counted in packets of the size that arrives.
     """
     per_s = float(str(link["rate"]).split()[0]) * 1e6 / 8 / _RED_BYTES
-    least = max(5.0, 0.005 * per_s / 2) * _RED_BYTES
-    part = (_HEADERS_BYTES + MACHINE.entries["payload"].value) / _RED_BYTES  # type: ignore[operator]
+    packet = _HEADERS_BYTES + MACHINE.entries["payload"].value  # type: ignore[operator]
+    least = max(5.0, 0.005 * per_s / 2) * _RED_BYTES / packet
+    room = int(str(link["queue"]["limit"]).split()[0]) * _RED_BYTES
     return {
-        "min": f"{least:.0f} B",
-        "max": f"{3 * least:.0f} B",
-        "max_probability": 0.1 * part / 3,
+        "min": f"{least + 1:.4f} packets",
+        "max": f"{3 * least + 1:.4f} packets",
+        "max_probability": 0.1 * packet / _RED_BYTES,
         "weight": 1 - math.exp(-1 / per_s),
+        "wait": True,
+        "limit": f"{math.ceil(room / packet) + 1} packets",
     }
 
 
@@ -85,7 +93,7 @@ def as_ran(read: Reading, scenario: Mapping[str, Any]) -> dict[str, Any]:
     """A scenario with packets, RED and Reno as the machine has them, in either reading."""
     changed = deepcopy(dict(scenario))
     for link in changed.get("link", {}).values():
-        if isinstance(link["queue"], dict) and read["red"] == "automatic":
+        if isinstance(link["queue"], dict) and "wait" not in link["queue"] and read["red"] == "automatic":
             link["queue"] |= automatic_red(link)
     for flow in changed.get("connection", {}).values():
         if "mss" in flow:
