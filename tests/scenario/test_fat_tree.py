@@ -36,6 +36,16 @@ def ends(link: str, host_switch: dict[str, str]) -> tuple[str, str]:
     return lower, upper
 
 
+def test_hosts_have_a_queue_of_their_own_towards_the_network() -> None:
+    links = described('topology.host_queue = "1000 packets"')["links"]
+    limits = {way: [link[way]["queue"]["limit"]["packets"] for link in links] for way in ("up", "down")}
+    # 16 hosts and 32 links between switches.
+    assert limits == {"up": [1000] * 16 + [100] * 32, "down": [100] * 48}
+    plain = described()["links"]
+    assert [link["down"] for link in links] == [link["down"] for link in plain]
+    assert [link["up"] for link in links[16:]] == [link["up"] for link in plain[16:]]
+
+
 @pytest.mark.parametrize("k", [2, 4, 6, 8])
 def test_the_tree_has_its_numbers(k: int) -> None:
     tree = FatTree(k)

@@ -366,3 +366,6 @@ def thresholds(document: Document, report: Report) -> None:
     if topology is not None:
         for rate in (topology.rate, topology.switch_rate_bps()):
             compare(topology.queue, rate, 2 * LONGEST_PATH * topology.delay, ("topology", "queue"))
+        if topology.host_queue is not None:
+            rtt = 2 * LONGEST_PATH * topology.delay
+            compare(topology.host_queue, topology.rate, rtt, ("topology", "host_queue"))

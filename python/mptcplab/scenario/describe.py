@@ -301,13 +301,15 @@ def _generated(document: Document, topology: Topology, seed: int) -> dict[str, A
     largest_bytes = _largest_bytes(traffic.values())
     rtt_ns = 2 * LONGEST_PATH * topology.delay
 
-    def link(name: str, rate_bps: int) -> dict[str, Any]:
-        direction = Direction(rate_bps, None, topology.delay, topology.queue, no_loss())
-        described = _direction(direction, rate_bps, None, rtt_ns, largest_bytes)
-        return {"name": name, "medium": None, "down": described, "up": described, "middleboxes": []}
+    def link(name: str, rate_bps: int, up: Queue) -> dict[str, Any]:
+        def way(queue: Queue) -> dict[str, Any]:
+            direction = Direction(rate_bps, None, topology.delay, queue, no_loss())
+            return _direction(direction, rate_bps, None, rtt_ns, largest_bytes)
 
-    links = [link(name, topology.rate) for name in tree.host_links()]
-    links += [link(name, topology.switch_rate_bps()) for name in tree.switch_links()]
+        return {"name": name, "medium": None, "down": way(topology.queue), "up": way(up), "middleboxes": []}
+
+    links = [link(name, topology.rate, topology.host_queue or topology.queue) for name in tree.host_links()]
+    links += [link(name, topology.switch_rate_bps(), topology.queue) for name in tree.switch_links()]
     place = {each["name"]: number for number, each in enumerate(links)}
     paths: dict[str, dict[str, Any]] = {}
     numbers: dict[str, int] = {}

@@ -142,6 +142,8 @@ class Topology(Table):
     rate: Rate
     delay: Delay
     queue: Annotated[Queue, QUEUE] = Field(default_factory=one_bdp)
+    host_queue: Annotated[Queue, QUEUE] | None = None
+    """Of the hosts towards their edge switches; `queue` where it is not given."""
     oversubscription: Annotated[float, number(lambda x: 1 <= x <= 1000, "a number from 1 to 1000")] = 1.0
 
     @property

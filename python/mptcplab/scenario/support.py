@@ -95,6 +95,8 @@ def unsupported(document: Document, engine: str, places: Places) -> list[Problem
     if document.topology is not None:
         _entry(refused, ("topology", "kind"), "topologies", document.topology.kind, engine)
         _queue(refused, ("topology", "queue"), document.topology.queue, engine)
+        if document.topology.host_queue is not None:
+            _queue(refused, ("topology", "host_queue"), document.topology.host_queue, engine)
     for name, traffic in document.traffic.items():
         key = traffic_key(name)
         _entry(refused, (*key, "kind"), "traffic", traffic.kind, engine)
