@@ -19,70 +19,37 @@ pub enum Then {
     Closed,
 }
 
-/// The FINs of both directions.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Fins {
-    /// Ours is to be sent.
-    requested: bool,
-    sent: bool,
-    /// Sequence number of the peer's, until it was taken.
-    theirs: Option<u64>,
-}
-
-impl Fins {
-    /// Ours is to be sent.
-    pub fn request(&mut self) {
-        self.requested = true;
-    }
-
-    /// Whether ours is to be sent, or was.
-    #[inline]
-    pub fn is_requested(&self) -> bool {
-        self.requested
-    }
-
-    /// Sequence number of the peer's, as long as something before it is missing.
-    #[inline]
-    pub fn theirs(&self) -> Option<u64> {
-        self.theirs
-    }
-}
-
 impl<P: Stream> Subflow<P> {
     /// The FIN goes out (RFC 9293 §3.10.4).
     pub fn note_fin(&mut self) {
-        self.fins.requested = true;
-        self.fins.sent = true;
+        self.fins.note_sent();
         self.state = if self.state == State::CloseWait { State::LastAck } else { State::FinWait1 };
     }
 
     /// Whether the FIN is to go out. Nothing but the third ACK goes over a join before that is acknowledged.
     pub fn owes_fin(&self) -> bool {
-        self.fins.requested && !self.fins.sent && self.join.is_none_or(|j| j.confirmed)
+        self.fins.is_requested() && !self.fins.is_sent() && self.join.is_none_or(|j| j.confirmed)
     }
 
     /// The octets of what is acknowledged up to `ack` that are our FIN's.
     pub fn fin_octets(&self, ack: u64) -> u64 {
-        u64::from(self.fins.sent && ack == self.snd_nxt)
+        u64::from(self.fins.is_sent() && ack == self.snd_nxt)
     }
 
     /// Whether our FIN is acknowledged.
     pub fn is_fin_acknowledged(&self) -> bool {
-        self.fins.sent && self.snd_una == self.snd_nxt
+        self.fins.is_sent() && self.snd_una == self.snd_nxt
     }
 
     /// The peer's FIN has this sequence number.
     pub fn note_peer_fin(&mut self, seq: u64) {
-        self.fins.theirs = Some(seq);
+        self.fins.note_theirs(seq);
     }
 
     /// Whether the peer's FIN has come and everything before it, for the first time: it takes an octet.
     pub fn takes_fin(&mut self) -> bool {
-        let takes = self.fins.theirs == Some(self.rcv_nxt);
-        if takes {
-            self.fins.theirs = None;
-            self.rcv_nxt += 1;
-        }
+        let takes = self.fins.take_theirs(self.rcv_nxt);
+        self.rcv_nxt += u64::from(takes);
         takes
     }
 
@@ -118,7 +85,7 @@ impl<P: Stream> Subflow<P> {
     /// The connection is no more.
     pub fn enter_closed(&mut self) {
         self.state = State::Closed;
-        self.fins.requested = false; // none follows a reset
+        self.fins.cancel(); // none follows a reset
         self.timer_ns = NEVER;
         self.ack.deadline_ns = NEVER;
         self.ack.now = false; // nor an acknowledgment: nobody waits for it

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use wire::{Segment, Timestamps};
 
 use super::acknowledge::NEVER;
+use super::opening::Scales;
 use super::subflow::{State, Subflow};
 use crate::Config;
 use crate::congestion::{View, Window};
@@ -25,36 +26,6 @@ const fn default_mss(peer: IpAddr) -> u16 {
 /// A round-trip time that is guessed is not less than this.
 const LEAST_GUESS_NS: u64 = 1_000_000;
 
-/// Shift counts of window fields, as the SYNs agreed (RFC 7323 §2).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Scales {
-    theirs: u8,
-    ours: u8,
-}
-
-impl Scales {
-    /// What a window field of the peer says, bytes.
-    #[inline(always)]
-    pub fn window(self, field: u16) -> u64 {
-        u64::from(field) << self.theirs
-    }
-
-    /// The shift count of the fields that we send.
-    #[inline(always)]
-    pub fn ours(self) -> u8 {
-        self.ours
-    }
-}
-
-/// What is known of the SYNs.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Opening {
-    /// When ours went out last.
-    sent_ns: u64,
-    /// The peer offered window scaling.
-    peer_scales: bool,
-}
-
 impl<P: Stream> Subflow<P> {
     /// Takes what the peer's SYN or SYN/ACK offers.
     pub fn negotiate(&mut self, config: &Config, scale: u8, syn: &Segment<P>) {
@@ -69,15 +40,15 @@ impl<P: Stream> Subflow<P> {
         self.learn_timestamps(syn.options.timestamps);
         self.right = 1 + u64::from(syn.window);
         if let Some(shift) = rare.and_then(|o| o.window_scale) {
-            self.opening.peer_scales = true;
-            self.scales = Scales { theirs: shift.min(14), ours: scale }; // RFC 7323 §2.3
+            self.opening.note_scaling();
+            self.scales = Scales::agreed(shift, scale);
         }
     }
 
     /// The SYN or SYN/ACK goes out. Answers when it goes out again.
     pub fn syn_sent(&mut self, now_ns: u64) -> u64 {
         self.snd_nxt = 1;
-        self.opening.sent_ns = now_ns;
+        self.opening.note_sent(now_ns);
         self.timer_ns = now_ns + self.rtt.rto_ns();
         self.timer_ns
     }
@@ -87,7 +58,7 @@ impl<P: Stream> Subflow<P> {
         if self.rtt.samples == 0 {
             // The SYN was retransmitted: the time since then stands in until the first sample. The answer may be to the
             // first one, and come at that very moment: a control divides by it.
-            view.srtt_ns = (now_ns - self.opening.sent_ns).max(LEAST_GUESS_NS);
+            view.srtt_ns = (now_ns - self.opening.sent_ns()).max(LEAST_GUESS_NS);
         }
         self.sent.established_ns = now_ns;
         self.sent.cwnd_integral_until_ns = now_ns;
@@ -95,7 +66,7 @@ impl<P: Stream> Subflow<P> {
 
     /// The shift count that a SYN or SYN/ACK offers: an answer only where the peer has offered one (RFC 7323 §2.2).
     pub fn offered_scale(&self, scale: u8, passive: bool) -> Option<u8> {
-        (!passive || self.opening.peer_scales).then_some(scale)
+        (!passive || self.opening.peer_scales()).then_some(scale)
     }
 
     /// Our SYN was acknowledged, by a segment with these timestamps.
@@ -107,7 +78,7 @@ impl<P: Stream> Subflow<P> {
         let echo_ms = timestamps.filter(|t| self.timestamps && t.echo != 0).map(|t| t.echo);
         let waited_ms = |echo_ms: u32| Self::ts_now(now_ns).wrapping_sub(echo_ms);
         match echo_ms {
-            _ if self.retries == 0 => self.take_rtt(now_ns - self.opening.sent_ns, view),
+            _ if self.retries == 0 => self.take_rtt(now_ns - self.opening.sent_ns(), view),
             // Karn: a SYN that was sent twice gives no sample, unless timestamps tell which was answered (RFC 7323 §4.1).
             Some(echo_ms) if waited_ms(echo_ms) < 1 << 20 => {
                 self.take_rtt(u64::from(waited_ms(echo_ms).max(1)) * 1_000_000, view);
@@ -116,7 +87,7 @@ impl<P: Stream> Subflow<P> {
         }
         // "If the SYN or SYN/ACK is lost, the initial window … MUST be one segment" (RFC 5681 §3.1): unless it was the first
         // one that was answered after all.
-        let sent_ms = Self::ts_now(self.opening.sent_ns);
+        let sent_ms = Self::ts_now(self.opening.sent_ns());
         let answered_first = echo_ms.is_some_and(|echo_ms| (echo_ms.wrapping_sub(sent_ms) as i32) < 0);
         if self.retries > 0 && !answered_first {
             let ssthresh = view.ssthresh;
@@ -144,7 +115,7 @@ mod tests {
         syn.options.rare = Some(Box::new(rare));
         end.negotiate(&Config::default(), 7, &syn);
         assert_eq!((end.right, end.rcv_nxt, end.sack, end.timestamps), (9_001, 1, false, false));
-        (end.mss, end.scales.theirs, end.scales.ours)
+        (end.mss, end.scales.window(1).trailing_zeros() as u8, end.scales.ours())
     }
 
     #[test]
@@ -182,7 +153,7 @@ mod tests {
     fn an_answer_offers_scaling_only_to_a_peer_that_did() {
         let mut end = established(&TcpOptions::default());
         assert_eq!((end.offered_scale(7, false), end.offered_scale(7, true)), (Some(7), None));
-        end.opening.peer_scales = true;
+        end.opening.note_scaling();
         assert_eq!(end.offered_scale(7, true), Some(7));
     }
 }

@@ -40,7 +40,7 @@ impl<P: Stream> Subflow<P> {
         if parts.is_empty() {
             return;
         }
-        self.detection.disturb();
+        self.detection.set_clean(false);
         if let Some(rate) = &mut self.rate {
             rate.split(&parts);
         }

@@ -12,60 +12,25 @@ use crate::congestion::{Controller, Delivery, Phase, Sample, View, Window};
 use crate::numbers::SeqNumber;
 use crate::queue::Stream;
 use crate::trace::{Spurious, WindowReason};
-use crate::{LossDetection, TcpOptions};
 
 /// RFC 6675 §2: DupThresh.
 const DUP_THRESH: u32 = 3;
 
-/// How losses are found, and what is remembered for it.
-#[derive(Debug)]
-pub struct Detection {
-    /// Acknowledgments in a row that say nothing new, where there is no SACK.
-    duplicate_acks: u32,
-    /// The window field of the last acknowledgment.
-    last_window: u16,
-    /// Remembered of [`is_clean`](Subflow::is_clean): acknowledgments and new data have nothing else to look after.
-    clean: bool,
-    by: LossDetection,
-    /// See [`TcpOptions::shortcuts`].
-    shortcuts: bool,
-    /// See [`TcpOptions::impatient`].
-    impatient: bool,
-}
-
-impl Detection {
-    pub fn new(options: &TcpOptions) -> Self {
-        let (by, shortcuts, impatient) = (options.loss_detection, options.shortcuts, options.impatient);
-        Detection { duplicate_acks: 0, last_window: 0, clean: false, by, shortcuts, impatient }
-    }
-
-    /// Something is to be looked after besides what is in order.
-    #[inline]
-    pub fn disturb(&mut self) {
-        self.clean = false;
-    }
-
-    /// Duplicate acknowledgments until now tell of nothing.
-    pub fn forget_duplicates(&mut self) {
-        self.duplicate_acks = 0;
-    }
-}
-
 impl<P: Stream> Subflow<P> {
     /// Whether losses are found by time (RFC 8985).
     pub fn uses_rack(&self) -> bool {
-        self.sack && self.detection.by == LossDetection::RackTlp
+        self.sack && self.detection.is_by_time()
     }
 
     /// Segments believed to be in the network. Without SACK each duplicate ACK stands for one that left it.
     pub fn pipe(&self) -> u32 {
-        let gone = if self.sack { 0 } else { self.detection.duplicate_acks };
+        let gone = if self.sack { 0 } else { self.detection.duplicates() };
         self.board.pipe().saturating_sub(gone)
     }
 
     /// An acknowledgment with this window field came while nothing was outstanding. With SACK it says nothing.
     pub fn note_idle_window(&mut self, window: u16) {
-        self.detection.last_window = window;
+        self.detection.hear_window(window);
     }
 
     /// The acknowledgment of a segment: scoreboard, RTT, recovery and window. `group[r]` is this subflow's view.
@@ -104,23 +69,23 @@ impl<P: Stream> Subflow<P> {
     /// Whether an acknowledgment up to `ack` is of a whole segment at least, and the sender clean.
     #[inline(always)]
     pub fn acknowledges_next(&self, ack: u64) -> bool {
-        self.detection.clean && self.board.covers_first(ack)
+        self.detection.is_clean() && self.board.covers_first(ack)
     }
 
     /// As [`is_clean`](Self::is_clean), as far as it is remembered.
     #[inline(always)]
     pub fn is_known_clean(&self) -> bool {
-        self.detection.clean
+        self.detection.is_clean()
     }
 
     /// Whether nothing that was sent is lost, selectively acknowledged, in the network again or probed for, nothing of it goes
     /// out at a rate, and acknowledgments are told apart by SACK.
     pub fn is_clean(&self, view: &View) -> bool {
-        self.detection.shortcuts
+        self.detection.shortcuts()
             && self.sack
             && view.phase == Phase::Open
             && self.board.is_unmarked()
-            && self.detection.by == LossDetection::RackTlp
+            && self.detection.is_by_time()
             && self.rack.probe.is_none()
             && self.rtt.backoff == 0
             && !self.probe_due
@@ -149,8 +114,7 @@ impl<P: Stream> Subflow<P> {
             self.retries = 0;
             group[r].potentially_failed = false;
         }
-        let window_moved = self.detection.last_window != arrival.window;
-        self.detection.last_window = arrival.window;
+        let window_moved = self.detection.hear_window(arrival.window);
         // End of what arrived twice, where that is reported.
         let mut duplicate_end = None;
         if self.sack {
@@ -165,13 +129,12 @@ impl<P: Stream> Subflow<P> {
                 self.board.selectively_acknowledge(arrival.sack.as_slice(), expand, now_ns, &mut delivered);
             }
         } else if delivered.advanced {
-            let known = self.detection.duplicate_acks.min(delivered.segments.saturating_sub(1));
-            self.detection.duplicate_acks -= known;
+            let known = self.detection.take_duplicates(delivered.segments.saturating_sub(1));
             delivered.announced = delivered.segments - known;
             // Only a recovery accounts for duplicates that are left; those before an acknowledgment that advances are none of
             // the three in a row that tell of a loss (RFC 5681 §3.2).
             if phase_before != Phase::Recovery {
-                self.detection.duplicate_acks = 0;
+                self.detection.forget_duplicates();
             }
         } else if arrival.empty
             && !arrival.signals // RFC 8684 §3.4: MPTCP's signals are no duplicate acknowledgments
@@ -181,7 +144,7 @@ impl<P: Stream> Subflow<P> {
             // After a timeout they tell of segments that were sent again in vain: nothing is estimated from them.
             && phase_before != Phase::Loss
         {
-            self.detection.duplicate_acks += 1;
+            self.detection.note_duplicate();
             delivered.announced = 1;
         }
         if self.sack {
@@ -207,7 +170,11 @@ impl<P: Stream> Subflow<P> {
         // a long queue the repair is still behind it (RFC 6298 §5.3 knows no selective acknowledgments).
         let before_repair = |age_ns| self.board.first_sent_ns().is_some_and(|sent_ns| now_ns - age_ns < sent_ns);
         if delivered.advanced || delivered.rtt_ns.is_some_and(before_repair) {
-            if self.detection.impatient { self.restart_once(now_ns, phase_before) } else { self.restart_timer(now_ns) }
+            if self.detection.is_impatient() {
+                self.restart_once(now_ns, phase_before)
+            } else {
+                self.restart_timer(now_ns)
+            }
         }
         group[r].bytes_since_loss += delivered.bytes;
         let duplicate_reported = duplicate_end.is_some();
@@ -240,7 +207,8 @@ impl<P: Stream> Subflow<P> {
         if delivered.advanced {
             self.arm_probe(now_ns, &group[r]);
         }
-        self.detection.clean = self.is_clean(&group[r]);
+        let clean = self.is_clean(&group[r]);
+        self.detection.set_clean(clean);
     }
 
     /// An acknowledgment that advanced restarts the timer, but of those that repair a part of a recovery only the first one (RFC
@@ -404,7 +372,7 @@ impl<P: Stream> Subflow<P> {
     fn end_recovery(&mut self, view: &mut View) {
         view.phase = Phase::Open;
         self.rack.recovered();
-        self.detection.duplicate_acks = 0;
+        self.detection.forget_duplicates();
         if let Some(losses) = &mut self.losses {
             losses.recovery.waits = false;
             losses.undo = None;
@@ -425,10 +393,10 @@ impl<P: Stream> Subflow<P> {
             // What was sent again in vain makes duplicates too: those that do not acknowledge more than was sent when the last
             // recovery or timeout began tell of no new loss (RFC 6582 §3.2 step 1, `recover`).
             let new = self.snd_una > self.recovery_point();
-            if self.detection.duplicate_acks >= DUP_THRESH && group[r].phase == Phase::Open && new {
+            if self.detection.duplicates() >= DUP_THRESH && group[r].phase == Phase::Open && new {
                 self.board.mark_first_lost();
             }
-        } else if self.detection.by != LossDetection::RackTlp {
+        } else if !self.detection.is_by_time() {
             self.board.find_losses(DUP_THRESH);
         } else {
             let v = &group[r];
@@ -482,7 +450,7 @@ impl<P: Stream> Subflow<P> {
 
     /// The reordering timer: what was given time has not come (RFC 8985 §6.2 step 5).
     pub fn reordering_timer(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller) {
-        self.detection.clean = false;
+        self.detection.set_clean(false);
         self.rack.timer_ns = NEVER;
         self.detect(now_ns, &Delivered::default(), group, r, controller);
         group[r].in_flight = self.pipe();
@@ -490,7 +458,7 @@ impl<P: Stream> Subflow<P> {
 
     /// The retransmission timer expired with data outstanding (RFC 6298 §5.4–5.6, RFC 5681 §3.1).
     pub fn timed_out(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller, frto: bool) {
-        self.detection.clean = false;
+        self.detection.set_clean(false);
         // Equation 4 of RFC 5681 §3.1 holds where the segment was not yet sent again by this timer; not for a
         // retransmission that is lost too.
         let recovering = group[r].phase == Phase::Recovery;
@@ -522,7 +490,7 @@ impl<P: Stream> Subflow<P> {
             )
         });
         self.board.mark_lost_on_timeout(now_ns, rtt_and_reo_wnd_ns);
-        self.detection.duplicate_acks = 0;
+        self.detection.forget_duplicates();
         let losses = self.losses.get_or_insert_default();
         (losses.recovery.point, losses.recovery.sent, losses.recovery.waits) = (self.snd_nxt, 0, false);
         losses.timeouts += 1;
@@ -614,7 +582,7 @@ impl<P: Stream> Subflow<P> {
         losses.frto = Frto::Off;
         losses.undone += 1;
         self.board.forget_losses();
-        self.detection.duplicate_acks = 0;
+        self.detection.forget_duplicates();
         group[r].phase = Phase::Open;
         // Between the losses that were, everything was acknowledged.
         group[r].bytes_since_loss += undo.bytes.0;
@@ -628,7 +596,7 @@ impl<P: Stream> Subflow<P> {
     /// Schedules a tail loss probe (RFC 8985 §7.2): with SACK, when nothing is being repaired or looks lost.
     pub fn arm_probe(&mut self, now_ns: u64, view: &View) {
         let wanted = self.sack
-            && self.detection.by == LossDetection::RackTlp
+            && self.detection.is_by_time()
             && view.phase == Phase::Open
             && self.rack.probe.is_none()
             && self.board.sacked() == 0
@@ -642,7 +610,7 @@ impl<P: Stream> Subflow<P> {
 
     /// A tail loss probe is due, in place of a timeout that is due too (RFC 8985 §7.2).
     pub fn probe_timer(&mut self, now_ns: u64) {
-        self.detection.clean = false;
+        self.detection.set_clean(false);
         self.rack.probe_ns = NEVER;
         self.probe_due = true;
         self.timer_ns = self.timer_ns.max(now_ns + 1);
@@ -650,7 +618,7 @@ impl<P: Stream> Subflow<P> {
 
     /// The probe went out.
     pub fn probe_sent(&mut self, now_ns: u64, repeated: bool) {
-        self.detection.clean = false;
+        self.detection.set_clean(false);
         self.probe_due = false;
         self.rack.probe_ns = NEVER;
         self.rack.probe = Some(Probe { end: self.snd_nxt, repeated });
@@ -695,9 +663,9 @@ impl<P: Stream> Subflow<P> {
 mod tests {
     use super::super::subflow::established;
     use super::*;
-    use crate::congestion;
     use crate::offset::Offset;
     use crate::plugin::Origin;
+    use crate::{LossDetection, TcpOptions, congestion};
     use wire::{SackBlocks, Span};
 
     const MS: u64 = 1_000_000;

@@ -3,12 +3,13 @@
 use wire::{Flags, Payload, Segment, Timestamps};
 
 use super::acknowledge::{Acknowledging, NEVER};
-use super::close::Fins;
+use super::detection::Detection;
 use super::ecn::Ecn;
+use super::fins::Fins;
 use super::growth::Growth;
-use super::handshake::{Opening, Scales};
 use super::losses::Losses;
 use super::notes::Notes;
+use super::opening::{Opening, Scales};
 use super::pacing::Pacing;
 use super::rack::Rack;
 use super::rate::RateSampler;
@@ -18,7 +19,6 @@ use super::reorder::Reorder;
 use super::rtt::RttEstimator;
 use super::run::Run;
 use super::scoreboard::Scoreboard;
-use super::sender::Detection;
 use crate::TcpOptions;
 use crate::congestion::View;
 use crate::ends::Ends;

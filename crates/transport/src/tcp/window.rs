@@ -1,0 +1,79 @@
+//! A sender's window: what it is worth after a pause, how it grows, and its mean over time.
+
+use super::rate::RateSampler;
+use super::subflow::Subflow;
+use crate::congestion::{Ack, Controller, Feedback, View, Window};
+use crate::queue::Stream;
+use crate::trace::WindowReason;
+
+impl<P: Stream> Subflow<P> {
+    /// Gives the congestion control the feedback that it asks for. `linux`: windows are validated as in Linux; `kernel`: rates are
+    /// measured so too.
+    pub fn serve(&mut self, feedback: Feedback, linux: bool, kernel: bool) {
+        if linux {
+            self.growth.become_linux();
+        }
+        if feedback != Feedback::Acks {
+            self.rate = Some(Box::new(RateSampler::new(kernel)));
+        }
+        if feedback == Feedback::Steering {
+            self.growth.steer();
+            self.pacing.get_or_insert_default();
+        }
+    }
+
+    /// The window kept the transport from sending more.
+    pub fn note_limited(&mut self) {
+        self.growth.note_limited(self.snd_nxt);
+    }
+
+    /// Data goes out with nothing under way: how much the window is worth after the pause (RFC 7661 §4.4.3).
+    pub fn resume(&mut self, now_ns: u64, view: &mut View) {
+        if let Some(window) = self.growth.after_pause(now_ns, self.rtt.rto_ns(), view) {
+            self.notes.window(WindowReason::IdleRestart);
+            self.set_window(now_ns, window, view);
+        }
+    }
+
+    /// What was delivered outside of a recovery opens the window. `before` the acknowledgment: snd_una and what was in
+    /// flight. Delivered: bytes, and the age of the youngest segment, if it says anything.
+    #[inline]
+    pub fn grow(
+        &mut self,
+        now_ns: u64,
+        before: (u64, u32),
+        (bytes, last_rtt_ns): (u64, Option<u64>),
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        let view = &group[r];
+        let acked_segments = bytes as f64 / f64::from(view.mss);
+        let numbers = (self.snd_una, self.snd_nxt);
+        let (cwnd_limited, acked_segments) = self.growth.acknowledged(now_ns, before, acked_segments, numbers, view);
+        let ack = Ack { now_ns, acked_segments, rtt_ns: last_rtt_ns, cwnd_limited };
+        let window = controller.on_ack(group, r, &ack);
+        self.set_window(now_ns, window, &mut group[r]);
+        if !cwnd_limited && let Some(window) = self.growth.reduced(now_ns, &group[r]) {
+            self.notes.window(WindowReason::Validation);
+            self.set_window(now_ns, window, &mut group[r]);
+        }
+    }
+
+    /// A threshold as the kernel has it: whole segments, rounded down.
+    pub fn whole(&self, ssthresh: f64) -> f64 {
+        if self.growth.is_linux() && ssthresh >= 1.0 { ssthresh.floor() } else { ssthresh }
+    }
+
+    /// Sets the window and keeps its mean over time.
+    pub fn set_window(&mut self, now_ns: u64, window: Window, view: &mut View) {
+        self.set_cwnd(now_ns, window.cwnd, view);
+        view.ssthresh = window.ssthresh;
+    }
+
+    /// As [`set_window`](Self::set_window), without the threshold.
+    pub fn set_cwnd(&mut self, now_ns: u64, cwnd: f64, view: &mut View) {
+        self.sent.extend_cwnd(view.cwnd, now_ns);
+        view.cwnd = self.growth.bounded(cwnd);
+    }
+}
