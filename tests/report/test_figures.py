@@ -5,7 +5,7 @@ from pathlib import Path
 import mptcplab
 import pytest
 import vl_convert
-from mptcplab import Result, Scenario
+from mptcplab import Result, Scenario, plots
 from mptcplab.plots import style
 
 FLOWS = {
@@ -80,3 +80,13 @@ def test_texts_of_results_have_ten_lines_at_most(two: Result) -> None:
     assert "… and 13 more" in texts[1]
     assert "packets/s" in texts[2]
     assert "<table>" in mptcplab.predict([0.01, 0.02], [0.02, 0.02], mss=1460)._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("control", "titles"),
+    [("olia", ["OLIA alpha"]), ("bbr", ["Bandwidth", "Path RTT", "State"])],
+)
+def test_what_a_control_records_is_called_as_people_write_it(control: str, titles: list[str]) -> None:
+    brief = ["duration=2 s", "measure.warmup=0 s", "event=[]", f"connection.download.congestion={control}"]
+    drawn = plots.figures(mptcplab.run(Scenario.load("wifi-lte", brief)))
+    assert [figure.title for figure in drawn][3 : 3 + len(titles)] == titles

@@ -138,7 +138,7 @@ def figures(result: "Result", *, without_colour: bool = False) -> tuple[Figure, 
         *(
             of_connections(
                 column.name,
-                column.name.replace("_", " ").capitalize(),
+                _titled(column),
                 f"{column.summary[:1].upper()}{column.summary[1:]}; as recorded by the congestion control.",
                 column.name.replace("_", " ") if not column.unit else f"{column.name} ({column.unit})",
                 lambda name, column=column: series.of_subflows(run, name, column.name, 1.0),  # type: ignore[misc]
@@ -149,6 +149,16 @@ def figures(result: "Result", *, without_colour: bool = False) -> tuple[Figure, 
         _queues(run, frame, colours, which),
     ]
     return tuple(figure for figure in drawn if figure.panels)
+
+
+_CAPITALS: Final = ("lia", "olia", "rtt")
+
+
+def _titled(column: Column) -> str:
+    """`path_rtt_s` is "Path RTT", `lia_alpha` "LIA alpha"."""
+    words = column.name.removesuffix("_s").removesuffix("_bps").split("_")
+    spelled = [word.upper() if word in _CAPITALS else word for word in words]
+    return " ".join([spelled[0][:1].upper() + spelled[0][1:], *spelled[1:]])
 
 
 _MOST_TRANSFERS: Final = 3000
