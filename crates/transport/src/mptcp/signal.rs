@@ -81,7 +81,8 @@ impl<P: Stream> Connection<P> {
     /// Whether as many options as may follow one another have gone out on `r`: the next one waits a round trip. Otherwise
     /// counts the one that goes now.
     fn must_pause(&mut self, now_ns: u64, r: usize) -> bool {
-        if !self.contexts[r].has_signals() {
+        // The kernel sends each option at once.
+        if !self.contexts[r].has_signals() || self.config.kernel_paths.is_some() {
             return false;
         }
         let pause_ns = self.views[r].srtt_ns.max(MIN_PAUSE_NS);

@@ -216,6 +216,10 @@ impl Linux {
             return if self.is_denied { Vec::new() } else { vec![0] };
         }
         let room = self.limits.subflows.saturating_sub(self.extra);
+        if self.kernel.repeats_fullmesh() {
+            let all = self.subflows(context).into_iter().map(|ids| ids.1);
+            return all.filter(|&id| !self.is_denied || id != 0).take(usize::from(room)).collect();
+        }
         let known: Vec<Ids> = std::iter::once(FIRST).chain(context.open.iter().copied()).chain(self.pairs()).collect();
         let mut found: Vec<u8> = Vec::new();
         for &(_, remote_id) in &known {
@@ -223,6 +227,18 @@ impl Linux {
             let is_denied = self.is_denied && remote_id == 0;
             if !is_there && !is_denied && !found.contains(&remote_id) && found.len() < usize::from(room) {
                 found.push(remote_id);
+            }
+        }
+        found
+    }
+
+    /// All subflows, those that this event opens among them.
+    fn subflows(&self, context: &PathContext<'_>) -> Vec<Ids> {
+        let mut found = context.open.to_vec();
+        for ids in self.pairs() {
+            let count = |of: &[Ids]| of.iter().filter(|&&each| each == ids).count();
+            if count(&found) < self.pairs().filter(|&each| each == ids).count() {
+                found.push(ids);
             }
         }
         found

@@ -32,6 +32,12 @@ impl Kernel {
         self >= Kernel::V6_18
     }
 
+    /// Whether an endpoint `fullmesh` opens a subflow for each that exists, also to an address that it has reached already.
+    #[must_use]
+    pub fn repeats_fullmesh(self) -> bool {
+        self < Kernel::V6_6
+    }
+
     /// Whether an announcement is repeated after the largest retransmission timeout of the subflows, then twice that and so
     /// on, and not after [`Kernel::ANNOUNCE_AGAIN_NS`] each time.
     #[must_use]

@@ -75,6 +75,18 @@ fn join(local_id: u8, remote_id: u8) -> PathAction {
 const BEGIN: PathEvent = PathEvent::FullyEstablished;
 
 #[test]
+fn an_endpoint_fullmesh_of_6_1_opens_a_subflow_for_each_that_exists() {
+    let told = host((8, 0), &[(1, "subflow"), (2, "subflow fullmesh"), (3, "subflow fullmesh")]);
+    let old = Settings { kernel: Kernel::V6_1, ..told.clone() };
+    // The first, then one more, then as many as there are: 2 and 4. Seen on 6.1.192.
+    let ids = [1, 2, 2, 3, 3, 3, 3].map(|id| join(id, 0));
+    assert_eq!(Play::of(&old).hear(BEGIN), ids);
+    assert_eq!(Play::of(&told).hear(BEGIN), [1, 2, 3].map(|id| join(id, 0)));
+    let limited = Settings { limits: Limits { subflows: 3, ..old.limits }, ..old };
+    assert_eq!(Play::of(&limited).hear(BEGIN), [1, 2, 2].map(|id| join(id, 0)));
+}
+
+#[test]
 fn a_host_that_was_told_nothing_opens_nothing_and_takes_two() {
     let mut play = Play::of(&Settings::untouched(Kernel::V6_12));
     assert!(play.hear(BEGIN).is_empty());
