@@ -138,13 +138,13 @@ RECOVERY: Final[Mapping[str, tuple[str, float]]] = {
 }
 
 
-def loss_against_rate(counts: Sequence[int] = (10, 20, 30)) -> Iterator[Row]:
+def loss_against_rate(counts: Sequence[int] = (10, 20, 30), seeds: int = 2) -> Iterator[Row]:
     """Khalili's shared access point with TCP users alone: p ∝ rate^−k, where the law has k = 2."""
     for name, (tcp, weight) in RECOVERY.items():
         rates, losses = [], []
         for count in counts:
             text = _SHARED.format(seconds=20 + SECONDS, count=count, tcp=tcp, queue=_RED.format(weight=weight))
-            result = run(text, seeds=2)
+            result = run(text, seeds=seeds)
             rates.append(float(per_run(result, "tcp").mean()) / 1e6)
             losses.append(link_loss(result, "l"))
         slope = np.polyfit(np.log(rates), np.log(losses), 1)[0]

@@ -21,5 +21,8 @@ def test_acknowledgments_decide_what_the_kernels_lia_gets_under_loss() -> None:
 
 
 def test_loss_rises_by_less_than_the_square_of_the_rate() -> None:
-    exponents = {row["TCP users"]: float(row["exponent k"]) for row in suspicions.loss_against_rate(counts=(10, 30))}
+    # The exponents of single runs of 20 s have a standard deviation of up to 0.2 (NewReno): with eight seeds the bounds
+    # are three standard errors away.
+    rows = suspicions.loss_against_rate(counts=(10, 30), seeds=8)
+    exponents = {row["TCP users"]: float(row["exponent k"]) for row in rows}
     assert all(1.1 < each < 1.8 for each in exponents.values())
