@@ -11,8 +11,9 @@ use crate::plugin::Origin;
 /// the oldest segment that is not acknowledged at the data level goes out on it as well, once, and those that hold it up
 /// are slowed down, at most once in a round trip of the fast one.
 ///
-/// The Multipath TCP kernel has a second reason to send it again, without slowing anybody: all that is in the send buffer
-/// has been sent, and the application waits for room in it.
+/// The Multipath TCP kernel has a second reason to send it again: all that is in the send buffer has been sent, and the
+/// application waits for room in it. It then slows only while the buffer is full: not once part of it is free, and the
+/// application is yet to be woken (`mptcp_rcv_buf_optimization` with `penal` = 0).
 #[derive(Debug, Default)]
 pub struct MinRttOrp {
     /// Bytes of the send buffer; 0: no limit.
@@ -52,6 +53,11 @@ impl MinRttOrp {
             self.written_to = context.acknowledged_bytes + self.send_buffer;
         }
         self.send_buffer > 0 && context.unsent_bytes > 0 && context.sent_bytes >= self.written_to
+    }
+
+    /// Whether nothing was acknowledged since the application filled the buffer.
+    const fn is_full(&self, context: &Context) -> bool {
+        self.send_buffer > 0 && self.written_to >= context.acknowledged_bytes + self.send_buffer
     }
 
     /// Whether there could be a subflow to slow down, or one slow enough for its data to be sent again, whichever holds the
@@ -113,7 +119,7 @@ impl PacketScheduler for MinRttOrp {
             self.sent_to = oldest.to;
             self.pending = Some(Decision::Repeat { on: SubflowSet::one(fast), from: oldest.from, to: oldest.to });
         }
-        if by_window && context.now_ns >= self.next_penalty_ns {
+        if (by_window || self.is_full(context)) && context.now_ns >= self.next_penalty_ns {
             let mut subflows = SubflowSet::default();
             holders().filter(|&s| may_slow(&group[s], fast_srtt_ns)).for_each(|s| subflows.insert(s));
             if subflows.0 != 0 {
@@ -178,7 +184,7 @@ mod tests {
 
     /// A buffer of 3,000 bytes is full and sent: what the window lets go waits until 1,000 bytes are free.
     #[test]
-    fn a_full_send_buffer_has_the_oldest_segment_sent_again_and_nobody_slowed() {
+    fn a_full_send_buffer_has_the_oldest_segment_sent_again_and_its_holder_slowed() {
         let mut orp = MinRttOrp { orp: true, send_buffer: 3_000, ..MinRttOrp::default() };
         let group = [view(20, 3), view(100, 10)];
         let at = |acknowledged_bytes, sent_bytes| Context {
@@ -192,6 +198,7 @@ mod tests {
         assert_eq!(orp.choose(Demand::New, &group, &at(0, 2_000)), go);
         assert_eq!(orp.choose(Demand::New, &group, &at(0, 3_000)), Decision::Wait { until_ns: u64::MAX });
         let again = Decision::Repeat { on: SubflowSet::one(0), from: 0, to: 1_000 };
+        assert_eq!(orp.when_idle(&group, &at(0, 3_000)), Decision::Penalise { subflows: SubflowSet::one(1) });
         assert_eq!(orp.when_idle(&group, &at(0, 3_000)), again);
         assert_eq!(orp.when_idle(&group, &at(0, 3_000)), Decision::Blocked, "once");
         assert_eq!(orp.choose(Demand::New, &group, &at(999, 3_000)), Decision::Wait { until_ns: u64::MAX });
@@ -200,6 +207,24 @@ mod tests {
         // What a failed subflow gives back was in the buffer already.
         assert_eq!(orp.choose(Demand::New, &group, &Context { place: 3_500, ..at(1_000, 4_000) }), go);
         assert!(!orp.is_smallest_rtt() && MinRttOrp::default().is_smallest_rtt());
+    }
+
+    /// Of 6,000 bytes 1,000 are free, which is less than the third that wakes the application.
+    #[test]
+    fn a_send_buffer_with_some_room_has_nobody_slowed() {
+        let mut orp = MinRttOrp { orp: true, send_buffer: 6_000, ..MinRttOrp::default() };
+        let group = [view(20, 3), view(100, 10)];
+        let at = |acknowledged_bytes| Context {
+            acknowledged_bytes,
+            sent_bytes: 6_000,
+            place: 6_000,
+            free_window_bytes: 100_000,
+            ..closed(5)
+        };
+        assert_eq!(orp.choose(Demand::New, &group, &at(0)), Decision::Wait { until_ns: u64::MAX });
+        let again = Decision::Repeat { on: SubflowSet::one(0), from: 1_000, to: 2_000 };
+        assert_eq!(orp.when_idle(&group, &at(1_000)), again);
+        assert_eq!(orp.when_idle(&group, &at(1_000)), Decision::Blocked);
     }
 
     #[test]
