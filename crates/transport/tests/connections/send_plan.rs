@@ -141,7 +141,7 @@ fn what_need_not_be_sent_any_more_makes_room_at_once() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let own = Arc::clone(&log);
     let choice = Choice::custom("overtaken", move |_| Box::new(Overtaken(Arc::clone(&own))));
-    let (mut p, _) = pair(choice, ReceiveBuffer::Fixed(4 << 20), vec![Path::clean(150 * MS), Path::clean(5 * MS)]);
+    let (mut p, _) = pair(choice, ReceiveBuffer::Auto, vec![Path::clean(150 * MS), Path::clean(5 * MS)]);
     finish(&mut p, 400_000);
     let log = log.lock().unwrap();
     let emptied = log.windows(2).find(|two| two[0].1 > 0 && two[1].1 == 0).expect("it becomes empty");
