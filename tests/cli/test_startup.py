@@ -68,7 +68,7 @@ def test_what_answers_at_once_loads_nothing_slow(arguments: tuple[str, ...]) -> 
     # The doctor draws with rich.
     found = modules(*arguments)
     assert found & (SLOW - ({"rich", "typing_extensions"} if arguments[0:1] == ("doctor",) else set())) == set()
-    assert len([name for name in found if name.startswith("mptcplab")]) <= 17
+    assert len([name for name in found if name.startswith("mptcplab")]) <= 18
 
 
 @pytest.mark.parametrize("words", ["mptcplab ", "mptcplab run wi", "mptcplab run x --engine s", "mptcplab predict -"])
