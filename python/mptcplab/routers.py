@@ -74,7 +74,9 @@ ROUTERS: Final = (
         "a mobile network with a carrier's NAT",
         (
             Setting("middleboxes", ("nat",), "RFC 6888: carriers translate; assumed here for every network"),
-            Setting("mtu", "1358 B", "3GPP TS 23.501 Annex J: what GTP and IPsec leave of 1500 bytes"),
+            Setting(
+                "mtu", "1358 B", "assumed: what GTP and IPsec leave of 1500 bytes, as 3GPP TS 23.501 Annex J is quoted"
+            ),
         ),
     ),
     Router(

@@ -2,19 +2,14 @@
 
 import mptcplab
 import pytest
-from mptcplab import machine
 from mptcplab.scenario import Scenario
 
+from tests.live.real_engines import REAL
 from tests.simulated.test_mtu import PAYLOADS, TWO
 
-NEEDS = {"stack": machine.live(), "linux": (*machine.live(), machine.kernel_mptcp())}
 
-
-@pytest.mark.parametrize("engine", NEEDS)
+@pytest.mark.parametrize("engine", REAL)
 def test_segments_are_as_long_as_their_path_takes(engine: str) -> None:
-    lacking = [finding.what for finding in NEEDS[engine] if not finding.good]
-    if lacking:
-        pytest.skip(f"the engine {engine} needs {', '.join(lacking)}")
     result = mptcplab.run(Scenario.from_toml(TWO, "mtu.toml", ["duration=6 s"]), engine=engine)
     assert result.connections["bytes_delivered"][0] == 10_000_000
     subflows = result.subflows.to_dicts()

@@ -2,8 +2,9 @@
 
 import mptcplab
 import pytest
-from mptcplab import machine
 from mptcplab.scenario import Scenario
+
+from tests.live.real_engines import REAL
 
 FILE = """
 duration = "8 s"
@@ -20,14 +21,10 @@ application = { kind = "file", size = "500 kB" }
 read_rate   = "1 Mbit/s"
 read        = [["1 s", "pause"], ["2 s", "1 Mbit/s"]]
 """
-NEEDS = {"stack": machine.live(), "linux": (*machine.live(), machine.kernel_mptcp())}
 
 
-@pytest.mark.parametrize("engine", NEEDS)
+@pytest.mark.parametrize("engine", REAL)
 def test_the_reader_sets_the_time(engine: str) -> None:
-    lacking = [finding.what for finding in NEEDS[engine] if not finding.good]
-    if lacking:
-        pytest.skip(f"the engine {engine} needs {', '.join(lacking)}")
     scenario = Scenario.from_toml(FILE, "reader.toml")
     beside, found = (mptcplab.run(scenario, engine=each).connections.to_dicts()[0] for each in ("sim", engine))
     # 500 kB at 1 Mbit/s take 4 s, and the pause 1 s; before that two round trips at most.
