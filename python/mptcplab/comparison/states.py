@@ -65,7 +65,7 @@ def _cut(values: Floats) -> int | None:
     """How many of the sorted values are of the lower state if there are two: those left of the deepest valley."""
     if len(values) < FEWEST or values[0] == values[-1]:
         return None
-    grid, density = _density(values, _widest_of_two(values))
+    grid, density = _density(values, _bracket(values)[0])
     tops = _tops(density)
     if len(tops) < 2:
         return None
@@ -108,10 +108,6 @@ def _bracket(values: Floats) -> tuple[float, float]:
         else:
             high = middle
     return low, high
-
-
-def _widest_of_two(values: Floats) -> float:
-    return _bracket(values)[0]
 
 
 def _p_value(values: Floats) -> float:
