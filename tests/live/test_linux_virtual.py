@@ -24,8 +24,7 @@ from mptcplab.cli import invoke
 from mptcplab.engines import catalogue
 from mptcplab.engines.linux.hosts import Played
 from mptcplab.engines.linux_virtual import columns, guest, refusals
-from mptcplab.engines.linux_virtual.cores import core
-from mptcplab.engines.linux_virtual.cpu_time import cpu_time_s
+from mptcplab.engines.linux_virtual.processor import core, cpu_time_s
 from mptcplab.engines.runner import run
 from mptcplab.kernels import store
 from mptcplab.kernels.tools import tools

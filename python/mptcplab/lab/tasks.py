@@ -79,13 +79,11 @@ def _file(name: str, media: str, content: bytes) -> Answer:
 
 
 def _of_scenario(given: Given) -> dict[str, Any]:
-    from mptcplab.lab import looks
-
     return {
         "text": given.text,
         "data": exact_json.to_json(given.data),
         "complete": exact_json.to_json(given.scenario.to_dict()),
-        "looks": looks.of_scenario(given.scenario),
+        "looks": _looks(given.scenario),
     }
 
 
@@ -115,3 +113,23 @@ def _run(given: Given, engine: str, limits: Limits, tell: Tell, show: Show) -> b
 
 def _plain(problem: Problem) -> Problem:
     return Problem(documents.NAME, problem.key, problem.found, problem.expected, problem.line, problem.column)
+
+
+def _looks(scenario: Scenario) -> dict[str, Any]:
+    """Colour, dash and marker of each path and link, and of each connection's congestion control, as in every plot."""
+    from mptcplab.plots import style
+
+    document = scenario.document
+    names = [*document.paths_in_use(), *document.links]
+    colours, lines = style.path_colours(names), style.path_lines(names)
+    return {
+        "paths": {
+            name: {"colour": colours[name], "dash": list(lines[name].dash), "shape": lines[name].shape}
+            for name in colours
+        },
+        "algorithms": {
+            name: {"colour": mark.colour, "shape": mark.shape}
+            for name in dict.fromkeys(each.congestion.name for each in document.connections.values())
+            for mark in [style.algorithm(name)]
+        },
+    }

@@ -128,7 +128,7 @@ def give_back() -> None:
 def _load() -> None:
     """What every run needs, so that the first is as quick as the others."""
     from mptcplab import Scenario, run
-    from mptcplab.lab import exports, lines, looks  # noqa: F401
+    from mptcplab.lab import exports, lines  # noqa: F401
 
     scenario = Scenario.from_dict(
         {

@@ -141,3 +141,17 @@ def _problems(table: Mapping[str, Any]) -> list[str]:
     if "text" in table and table.get("text") == table.get("value"):
         found.append("text: found the value itself; expected none where the text says the same")
     return found
+
+
+def rows(machine: Machine) -> list[dict[str, str]]:
+    """The table of the machine in a report."""
+    return [
+        {
+            "name": entry.name,
+            "value": entry.shown(entry.value),
+            "source": f"{SOURCES[entry.source]}: {entry.why}",
+            "text": entry.shown(entry.text),
+            "here": entry.here,
+        }
+        for entry in machine.entries.values()
+    ]

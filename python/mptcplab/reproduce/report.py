@@ -14,7 +14,7 @@ import vl_convert
 
 from mptcplab.plots import style
 from mptcplab.render import page
-from mptcplab.reproduce import causes, judged, overview
+from mptcplab.reproduce import causes, judged, machine
 from mptcplab.reproduce.context import Work
 from mptcplab.reproduce.judge import Verdict
 from mptcplab.reproduce.judge.verdict import figure
@@ -277,8 +277,8 @@ def _page(repetition: Repetition, charts: Sequence[tuple[str, dict[str, Any]]]) 
             ("provenance", "Provenance"),
         ],
         principal=_claims(repetition.principal()),
-        causes=overview.bars(repetition.by_cause()),
-        machine=overview.rows(repetition.paper.machine),
+        causes=_bars(repetition.by_cause()),
+        machine=machine.rows(repetition.paper.machine),
         items=[_item(each, numbers) for each in repetition.done],
         provenance=repetition.origin,
         plots={
@@ -379,3 +379,16 @@ def _time(seconds: float) -> str:
     if seconds < 99.5:
         return f"{seconds:.0f} s" if seconds >= 9.95 else f"{seconds:.1f} s"
     return f"{seconds / 60:.0f} min" if seconds >= 595 else f"{seconds / 60:.1f} min"
+
+
+def _bars(by_cause: Sequence[tuple[str, Sequence[tuple[str, str, int]]]]) -> list[dict[str, object]]:
+    """A row for each kind of cause; its parts as widths in per cent of the largest row."""
+    sums = [sum(count for *_, count in parts) for _, parts in by_cause]
+    return [
+        {
+            "cause": cause,
+            "count": total,
+            "parts": [(kind, f"{count} {said}", 100 * count / max(sums)) for kind, said, count in parts],
+        }
+        for (cause, parts), total in zip(by_cause, sums, strict=True)
+    ]

@@ -11,11 +11,10 @@ from mptcplab.scenario import units
 from mptcplab.scenario.algorithms import CONGESTION, PATH_MANAGER, SCHEDULER, Named
 from mptcplab.scenario.applications import APPLICATION, DIALOGUES, Application, Bulk, Program
 from mptcplab.scenario.buffers import BUFFER, BufferRule
-from mptcplab.scenario.declared import Declared
+from mptcplab.scenario.declared import Declared, Settings
 from mptcplab.scenario.errors import one_of, show
 from mptcplab.scenario.links import RATE
 from mptcplab.scenario.reading import READ, Stage
-from mptcplab.scenario.tcp import TCP, defaults
 from mptcplab.scenario.value_types import (
     LONGEST,
     Table,
@@ -32,14 +31,19 @@ from mptcplab.scenario.value_types import (
 )
 
 MOMENT: ValueType = quantity(units.TIME, 0, LONGEST)
+TCP = Settings("tcp", "the options of TCP, a table such as { pacing = true }", "the options of TCP, a table")
+"""How TCP behaves, for both ends and each subflow."""
 
 # 40 bytes of TCP options come out of the MSS (RFC 6691), so less than 88 leaves hardly any data; an IPv4 packet of
 # 65 535 bytes less two headers of 20 bytes bounds it above.
 _MSS = quantity(units.SIZE, 88, 65_495)
-# 65 535 · 2^14 bytes is the largest window that the window scale option can announce (RFC 7323 §2.3).
-
-
 _SHARE = quantity(units.PERCENTAGE, Fraction(1, 1_000_000), 1, "a part of the hosts")
+
+
+def default_tcp() -> Declared:
+    """What a connection without `tcp` has: Linux's."""
+    tcp: Declared = TCP.validate({})
+    return tcp
 
 
 def _start() -> ValueType:
@@ -94,7 +98,7 @@ class Sender(Table):
     receive_buffer: Annotated[int | BufferRule | None, BUFFER] = None
     ecn: Annotated[bool, boolean()] = False
     checksum: Annotated[bool, boolean()] = False
-    tcp: Annotated[Declared, TCP] = Field(default_factory=defaults)
+    tcp: Annotated[Declared, TCP] = Field(default_factory=default_tcp)
 
     @model_validator(mode="before")
     @classmethod

@@ -3,15 +3,16 @@
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from mptcplab.designs.plain import Floats
 from mptcplab.engines.catalogue import find
 from mptcplab.scenario import UnsupportedError
-from mptcplab.sweeps.computed import Computed
 from mptcplab.sweeps.file import Sweep, plain
 from mptcplab.sweeps.frames import Label
 from mptcplab.sweeps.planned import Planned, plans
+
+T = TypeVar("T", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -97,3 +98,22 @@ def _is_number(value: object) -> bool:
 
 def _cell(number: float | None, value: object) -> Label:
     return plain(value) if number is None else float(number)
+
+
+class Computed(Sequence[T]):
+    """A sequence whose item `i` is `at(i)`, made when it is asked for: a million of them take no memory."""
+
+    def __init__(self, length: int, at: Callable[[int], T]) -> None:
+        self._length = length
+        self._at = at
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[T]: ...
+    def __getitem__(self, place: int | slice) -> T | list[T]:
+        places = range(self._length)[place]
+        return self._at(places) if isinstance(places, int) else [self._at(each) for each in places]

@@ -14,8 +14,7 @@ from typing import Final
 
 import mptcplab
 from mptcplab import _core
-from mptcplab.engines.linux_virtual.cores import core
-from mptcplab.engines.linux_virtual.cpu_time import cpu_time_s
+from mptcplab.engines.linux_virtual.processor import core, cpu_time_s
 from mptcplab.kernels.store import Kernel
 from mptcplab.kernels.tools import tools
 

@@ -26,8 +26,9 @@ from mptcplab.models.queues import settle
 from mptcplab.results.columns import polars_schema
 from mptcplab.results.result import Run
 from mptcplab.results.run_frames import Frames
-from mptcplab.scenario import Scenario, UnsupportedError, tcp
+from mptcplab.scenario import Scenario, UnsupportedError
 from mptcplab.scenario.buffers import BufferRule
+from mptcplab.scenario.connections import default_tcp
 from mptcplab.scenario.links import WAYS
 
 _SEGMENTS_PER_ACK: Final = 2
@@ -223,7 +224,7 @@ def _notes(settled: _Settled) -> Iterator[str]:
     if schedulers:
         yield f"the scheduler ({', '.join(schedulers)}) makes no difference if windows are always full"
     for kind in settled.translation.kinds:
-        table, default = kind.connection.tcp.table(), tcp.defaults().table()
+        table, default = kind.connection.tcp.table(), default_tcp().table()
         if changed := [name for name in table if table[name] != default[name]]:
             yield f"no law here knows the options of TCP that {kind.name} sets: {', '.join(changed)}"
     if responding := [kind.name for kind in settled.translation.kinds if kind.connection.congestion.name in RESPONDING]:
