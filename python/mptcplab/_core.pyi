@@ -336,7 +336,7 @@ class Given(Protocol):
         """How long a call may take."""
 
 def check_plugin(plugin: Given) -> str | None:
-    """Run the transport's conformance suite of its kind on a plug-in: the rule that it breaks and where, or None.
+    """Run the transport's contract suite of its kind on a plug-in: the rule that it breaks and where, or None.
 
     Raises mptcplab.plugins.PluginError when a call fails.
     """

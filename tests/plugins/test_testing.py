@@ -1,4 +1,4 @@
-"""The conformance suites on plug-ins: the examples conform, and what is broken is caught."""
+"""The contract suites on plug-ins: the examples conform, and what is broken is caught."""
 
 import importlib.util
 from pathlib import Path

@@ -1,7 +1,7 @@
 //! The hosts' applications, without a clock and without I/O: when a connection is opened, how much is written to it,
 //! when it ends, and which measurements are taken. The engines `sim`, `stack` and `linux` all use this crate.
 //!
-//! Time is an argument. The driver reports events ([`Runtime::start`], [`Runtime::wake`], [`Runtime::hear`],
+//! Time is an argument. The driver reports events ([`Runtime::start`], [`Runtime::wake`], [`Runtime::take_news`],
 //! [`Runtime::stop`]) and carries out the resulting actions ([`Runtime::next_action`]). A [`Stream`] holds the state of
 //! one connection's data; the driver stores it in its own record of the connection.
 

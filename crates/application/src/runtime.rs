@@ -283,7 +283,7 @@ impl<F: Clone> Runtime<F> {
     }
 
     /// Reports news of the stream of one of an application's transfers.
-    pub fn hear(&mut self, now_ns: u64, number: u32, (transfer, stream): (u32, &Stream), news: News) {
+    pub fn take_news(&mut self, now_ns: u64, number: u32, (transfer, stream): (u32, &Stream), news: News) {
         let application = &mut self.applications[number as usize];
         if application.script.is_some() {
             return self.tell(now_ns, number, (transfer, stream), news);
@@ -355,7 +355,7 @@ mod tests {
         runtime.opened(0, 0, 9);
         let mut stream = stands(0, Amount::Steps, 1000);
         let news = stream.take_news();
-        runtime.hear(1_000, 0, (9, &stream), news);
+        runtime.take_news(1_000, 0, (9, &stream), news);
         let mut due_ns = Vec::new();
         for _ in 0..5 {
             let wanted = actions(&mut runtime);
@@ -392,11 +392,11 @@ mod tests {
             let mut stream = stands(now_ns, Amount::Bytes(10), 5);
             stream.read(now_ns + 20, 10);
             let news = stream.take_news();
-            runtime.hear(now_ns + 20, 0, (0, &stream), news);
+            runtime.take_news(now_ns + 20, 0, (0, &stream), news);
             assert_eq!(actions(&mut runtime), [], "the stream has not ended");
             stream.end(now_ns + 30);
             let news = stream.take_news();
-            runtime.hear(now_ns + 30, 0, (0, &stream), news);
+            runtime.take_news(now_ns + 30, 0, (0, &stream), news);
             assert_eq!(actions(&mut runtime), [open]);
         }
         // One request began before the end of the warm-up.
@@ -410,7 +410,7 @@ mod tests {
         cut.read(220, 10);
         cut.end(220);
         let news = cut.take_news();
-        runtime.hear(220, 0, (3, &cut), news);
+        runtime.take_news(220, 0, (3, &cut), news);
         assert_eq!((actions(&mut runtime), runtime.applications[0].record.done.start_s.len()), (vec![], 1));
         // Nor does one follow if the stop came before the start.
         runtime.start(0);

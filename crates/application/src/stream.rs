@@ -231,7 +231,7 @@ impl Stream {
         self.step_bytes = step_bytes;
         if self.dialogue.is_some() {
             // The asking end writes first. Data sent without a question, such as a greeting, waits for this call.
-            return self.hear(0);
+            return self.read_question(0);
         }
         self.established_ns = Some(now_ns);
         if self.amount == Amount::Steps && !self.stopped {
@@ -262,7 +262,7 @@ impl Stream {
             dialogue.ask(question_bytes, answer_bytes);
             self.mark = dialogue.next_answer();
             if question_bytes == 0 && self.established {
-                self.hear(0);
+                self.read_question(0);
             }
         }
     }
@@ -285,14 +285,14 @@ impl Stream {
     }
 
     /// Question bytes that the sender has read.
-    pub fn heard(&self) -> u64 {
-        self.dialogue.as_ref().map_or(0, |dialogue| dialogue.heard)
+    pub fn question_bytes_read(&self) -> u64 {
+        self.dialogue.as_ref().map_or(0, |dialogue| dialogue.read)
     }
 
     /// Counts question bytes read by the sender.
-    pub fn hear(&mut self, bytes: u64) {
+    pub fn read_question(&mut self, bytes: u64) {
         let Some(dialogue) = &mut self.dialogue else { return };
-        let due = dialogue.hear(bytes);
+        let due = dialogue.read_question(bytes);
         if due > 0 && !self.stopped {
             self.offered += due;
             self.news.add(News::ASKED);
@@ -673,10 +673,10 @@ mod tests {
         stream.establish(15, 1460);
         assert_eq!((stream.to_write(), stream.take_news().has(News::ASKED)), (20, true), "the greeting");
         stream.wrote(20);
-        stream.hear(99);
+        stream.read_question(99);
         assert_eq!((stream.to_write(), stream.take_news().is_empty()), (0, true));
-        stream.hear(51);
-        assert_eq!((stream.to_write(), stream.heard()), (1001, 150));
+        stream.read_question(51);
+        assert_eq!((stream.to_write(), stream.question_bytes_read()), (1001, 150));
         stream.wrote(1001);
         stream.read(30, 1019);
         assert_eq!((stream.answers(), stream.take_news().has(News::ANSWERED)), (1, true));
@@ -684,12 +684,12 @@ mod tests {
         assert_eq!(stream.answers(), 3, "the end of one answer and all of the next");
         // Answers owed at the stop are sent; questions read afterwards are not answered.
         stream.ask(1, 7);
-        stream.hear(1);
+        stream.read_question(1);
         stream.stop();
         assert_eq!((stream.to_write(), stream.take_close()), (7, false));
         stream.wrote(7);
         stream.ask(1, 7);
-        stream.hear(1);
+        stream.read_question(1);
         assert!(stream.take_close());
         stream.read(50, 7);
         stream.end(60);

@@ -1,6 +1,6 @@
 //! Sums of subflow counters: for one subflow, or for all that an application opened over one path.
 
-use transport::{Sending, Waited};
+use transport::{Sending, WaitByteNs};
 
 use crate::mark::{Kept, Mark};
 use crate::outcome::{Subflow, SubflowShare};
@@ -75,7 +75,7 @@ pub struct Tally<F = ()> {
     established: bool,
     /// Time that the connection's bytes waited for data of this subflow, from start to end, by the reason for which the
     /// data was sent. `None` if not reported.
-    waited: Option<Waited>,
+    waited: Option<WaitByteNs>,
     /// Data segments sent and lost, measured.
     data: [u64; 2],
     /// Flows whose data segments are added to `data`.
@@ -99,7 +99,7 @@ impl<F> Tally<F> {
             cwnd_integral: 0.0,
             cwnd_ns: 0,
             established: false,
-            waited: Some(Waited::default()),
+            waited: Some(WaitByteNs::default()),
             data: [0; 2],
             flows: Vec::new(),
         }
@@ -144,7 +144,7 @@ impl<F> Tally<F> {
 
     /// Sets the time that bytes waited for this subflow.
     #[must_use]
-    pub fn with_waited(mut self, waited: Waited) -> Tally<F> {
+    pub fn with_waited(mut self, waited: WaitByteNs) -> Tally<F> {
         self.waited = Some(waited);
         self
     }

@@ -64,7 +64,7 @@ impl Flow {
     }
 
     /// The host has sent this.
-    pub fn heard(&mut self, segment: &Segment<Vec<u8>>) {
+    pub fn host_sent(&mut self, segment: &Segment<Vec<u8>>) {
         if segment.flags.syn() {
             self.host_iss = Some(segment.seq);
         }

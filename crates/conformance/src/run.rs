@@ -132,8 +132,8 @@ impl<S: Subject> Player<'_, S> {
                 return Ok(());
             }
             What::Anything => {
-                while let Some(heard) = self.next(to_ns) {
-                    self.took(&heard);
+                while let Some(received) = self.next(to_ns) {
+                    self.took(&received);
                 }
                 self.last_ns = self.subject.now_ns();
                 return Ok(());
@@ -196,8 +196,8 @@ impl<S: Subject> Player<'_, S> {
 
     /// The next segment of the host, until then.
     fn next(&mut self, until_ns: u64) -> Option<Received> {
-        if let Some(heard) = self.waiting.take() {
-            return Some(heard);
+        if let Some(received) = self.waiting.take() {
+            return Some(received);
         }
         loop {
             if let Some((at_ns, packet)) = self.subject.take() {
@@ -216,15 +216,15 @@ impl<S: Subject> Player<'_, S> {
     fn nothing_until(&mut self, until_ns: u64) -> Result<(), Stop> {
         match self.next(until_ns) {
             None => Ok(()),
-            Some(heard) => {
-                let text = format!("nothing was to be sent, found {}", self.describe(&heard));
+            Some(received) => {
+                let text = format!("nothing was to be sent, found {}", self.describe(&received));
                 problem(text)
             }
         }
     }
 
     fn expect(&mut self, index: usize, fields: &[Field], from_ns: u64, to_ns: u64, optional: bool) -> Result<(), Stop> {
-        let Some(heard) = self.next(to_ns) else {
+        let Some(received) = self.next(to_ns) else {
             return if optional {
                 Ok(())
             } else {
@@ -232,56 +232,56 @@ impl<S: Subject> Player<'_, S> {
             };
         };
         let judged = self
-            .judge(index, fields, &heard)
-            .and_then(|()| if heard.at_ns < from_ns { Err("it came too early".to_owned()) } else { Ok(()) });
+            .judge(index, fields, &received)
+            .and_then(|()| if received.at_ns < from_ns { Err("it came too early".to_owned()) } else { Ok(()) });
         match judged {
             Ok(()) => {
-                self.took(&heard);
-                self.last_ns = heard.at_ns.max(self.last_ns);
+                self.took(&received);
+                self.last_ns = received.at_ns.max(self.last_ns);
                 Ok(())
             }
             Err(_) if optional => {
-                self.waiting = Some(heard);
+                self.waiting = Some(received);
                 Ok(())
             }
             Err(why) => {
-                let text = format!("{why}, found {}", self.describe(&heard));
+                let text = format!("{why}, found {}", self.describe(&received));
                 problem(text)
             }
         }
     }
 
     /// A segment was accounted for.
-    fn took(&mut self, heard: &Received) {
-        let line = self.describe(heard);
+    fn took(&mut self, received: &Received) {
+        let line = self.describe(received);
         self.log.push(line);
-        if let Some(index) = self.flow_of(heard) {
-            let opens = heard.segment.flags.syn() && !heard.segment.flags.ack();
+        if let Some(index) = self.flow_of(received) {
+            let opens = received.segment.flags.syn() && !received.segment.flags.ack();
             let flow = self.dialogue.flow_mut(index);
-            flow.host = heard.ends.0;
+            flow.host = received.ends.0;
             flow.opened_by_host |= opens;
-            flow.heard(&heard.segment);
-            options::learn(&heard.segment, &mut self.dialogue, index);
+            flow.host_sent(&received.segment);
+            options::learn(&received.segment, &mut self.dialogue, index);
         }
     }
 
     /// The flow that a segment belongs to: between the same ends, or the first that waits for the host to open it.
-    fn flow_of(&self, heard: &Received) -> Option<usize> {
+    fn flow_of(&self, received: &Received) -> Option<usize> {
         let flows = || self.dialogue.flows.iter().enumerate().filter_map(|(i, f)| f.as_ref().map(|f| (i, f)));
-        let (host, peer) = heard.ends;
+        let (host, peer) = received.ends;
         let same = flows().find(|(_, f)| f.host == host && f.peer == peer);
         let open = || flows().find(|(_, f)| f.host.port() == 0 && f.host.ip() == host.ip() && f.peer == peer);
         same.or_else(open).map(|(index, _)| index)
     }
 
     /// Whether a segment is what a line expects.
-    fn judge(&mut self, index: usize, fields: &[Field], heard: &Received) -> Result<(), String> {
-        match self.flow_of(heard) {
+    fn judge(&mut self, index: usize, fields: &[Field], received: &Received) -> Result<(), String> {
+        match self.flow_of(received) {
             Some(found) if found == index => {}
             Some(found) => return Err(format!("it is of flow {found}")),
             None => return Err("it is of no flow that was named".to_owned()),
         }
-        let segment = &heard.segment;
+        let segment = &received.segment;
         let mut flow = self.dialogue.flow(index).clone();
         if segment.flags.syn() {
             flow.host_iss = Some(segment.seq);
@@ -308,8 +308,8 @@ impl<S: Subject> Player<'_, S> {
                 Field::Ack(wanted) => number("ack", *wanted, flow.of_peer(segment.ack))?,
                 Field::Win(wanted) => number("win", *wanted, segment.window.into())?,
                 Field::Urg(wanted) => number("urg", *wanted, segment.urgent.into())?,
-                Field::Ttl(wanted) => number("ttl", *wanted, heard.ip.hop_limit.into())?,
-                Field::Dscp(wanted) => number("dscp", *wanted, heard.ip.dscp.into())?,
+                Field::Ttl(wanted) => number("ttl", *wanted, received.ip.hop_limit.into())?,
+                Field::Dscp(wanted) => number("dscp", *wanted, received.ip.dscp.into())?,
                 Field::Len(wanted) => len = *wanted,
                 Field::Mss(wanted) => {
                     number("mss", *wanted, rare.and_then(|o| o.mss).ok_or("it has no mss")?.into())?;
@@ -447,14 +447,14 @@ impl<S: Subject> Player<'_, S> {
         Ok(packet)
     }
 
-    fn describe(&self, heard: &Received) -> String {
-        let segment = &heard.segment;
-        let index = self.flow_of(heard);
-        let mut text = format!("{} >", seconds(heard.at_ns));
+    fn describe(&self, received: &Received) -> String {
+        let segment = &received.segment;
+        let index = self.flow_of(received);
+        let mut text = format!("{} >", seconds(received.at_ns));
         match index {
             Some(0) => {}
             Some(index) => text += &index.to_string(),
-            None => text += &format!("[{} to {}]", heard.ends.0, heard.ends.1),
+            None => text += &format!("[{} to {}]", received.ends.0, received.ends.1),
         }
         let mut flow = self.dialogue.flow(index.unwrap_or(0)).clone();
         if segment.flags.syn() {

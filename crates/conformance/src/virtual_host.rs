@@ -259,12 +259,12 @@ impl Subject for VirtualHost {
                 yes(aborted && fits, format!("aborted is {aborted}, the reason {found:?}"))
             }
             Sight::SoftError => {
-                let heard = self.events.iter().any(|event| matches!(event, Event::SoftError(..)));
-                yes(heard, "it was told of none".to_owned())
+                let told = self.events.iter().any(|event| matches!(event, Event::SoftError(..)));
+                yes(told, "it was told of none".to_owned())
             }
             Sight::Unresponsive => {
-                let heard = self.events.iter().any(|event| matches!(event, Event::Unresponsive(_)));
-                yes(heard, "it was not told".to_owned())
+                let told = self.events.iter().any(|event| matches!(event, Event::Unresponsive(_)));
+                yes(told, "it was not told".to_owned())
             }
             Sight::Open => yes(!connection.is_over(), "the connection is over".to_owned()),
             Sight::Mptcp => yes(!connection.is_fallback(), "TCP is spoken".to_owned()),

@@ -4,7 +4,7 @@ use crate::probe::{Probe, View};
 use crate::transfer::Transfer;
 use application::{Tally, Told, Window};
 use scenario::outcome::{Connection, Outcome, Work};
-use transport::Waited;
+use transport::WaitByteNs;
 use wire::Span;
 
 /// The outcome at `end_ns`, after `events` events.
@@ -70,7 +70,7 @@ pub fn tallies(transfer: &Transfer, probe: &Probe, view: &View, warmup_ns: u64, 
         Tally::of(path, &mark, &probe.kept(number), Told::ALL, window)
             .with_data(data.data_sent, data.data_lost)
             .with_timeouts(timeouts_ns)
-            .with_waited(receiver.map_or(Waited::default(), |handle| {
+            .with_waited(receiver.map_or(WaitByteNs::default(), |handle| {
                 view.hosts[stream.receiver()].connection(handle.connection).waited(handle.subflow)
             }))
     };

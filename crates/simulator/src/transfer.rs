@@ -69,7 +69,7 @@ impl Transfer {
         // Only the asking end writes to the sender's end. Anything else that arrives there is wrong.
         if side == stream.sender || span.offset != stream.bytes_read {
             if side == stream.sender && stream.is_dialogue() {
-                return hear(stream, side, span);
+                return read_question(stream, side, span);
             }
             read_altered(stream, side, span)?;
         }
@@ -170,11 +170,11 @@ fn read_altered(stream: &mut Stream, side: usize, span: Span) -> Result<(), Misp
 
 /// The answering end reads a part of a question.
 #[cold]
-fn hear(stream: &mut Stream, side: usize, span: Span) -> Result<(), Misplaced> {
-    if span.offset != stream.heard() {
-        return Err(Misplaced { side, found: span.offset, expected: stream.heard() });
+fn read_question(stream: &mut Stream, side: usize, span: Span) -> Result<(), Misplaced> {
+    if span.offset != stream.question_bytes_read() {
+        return Err(Misplaced { side, found: span.offset, expected: stream.question_bytes_read() });
     }
-    stream.hear(u64::from(span.len));
+    stream.read_question(u64::from(span.len));
     Ok(())
 }
 

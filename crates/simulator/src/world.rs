@@ -516,13 +516,13 @@ impl<'d> World<'d> {
 
     /// What happened to a transfer has consequences.
     #[cold]
-    fn hear(&mut self, number: usize, news: News) -> Step {
+    fn take_news(&mut self, number: usize, news: News) -> Step {
         let transfer = &self.transfers[number];
         if transfer.stray_of.is_some() {
             return Ok(());
         }
         let place = transfer.application;
-        self.runtime.hear(self.now_ns, place, (number as u32, &transfer.stream), news);
+        self.runtime.take_news(self.now_ns, place, (number as u32, &transfer.stream), news);
         if news.has(News::ASKED) {
             self.answer(number)?;
         }
@@ -847,7 +847,7 @@ impl<'d> World<'d> {
             self.fabric.queue.push(now_ns, end.timer_ns, self.first_timer + endpoint as u32);
         }
         let news = transfer.take_news();
-        if news.is_empty() { Ok(()) } else { self.hear(number, news) }
+        if news.is_empty() { Ok(()) } else { self.take_news(number, news) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A small generator for the conformance suites: the same questions for every plug-in.
+//! A small generator for the contract suites: the same questions for every plug-in.
 
 /// Knuth's MMIX constants.
 pub(crate) struct Draw(pub u64);

@@ -34,6 +34,7 @@ mod secrets;
 mod slots;
 mod statistics;
 mod tcp;
+mod time;
 mod time_wait;
 pub mod trace;
 mod unicast;
@@ -55,4 +56,4 @@ pub use queue::{ByteQueue, Kept, SendQueue, SpanLen, SpanQueue, Stream, worth_jo
 pub use statistics::{DelayHistogram, Statistics};
 pub use trace::{Trace, TraceEvent};
 pub use unicast::is_unicast;
-pub use waits::{Sending, Waited};
+pub use waits::{Sending, WaitByteNs};

@@ -86,12 +86,12 @@ impl SentCounts {
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
     total_bytes: u64,
-    waited: Option<Box<Waited>>,
+    waited: Option<Box<Buckets>>,
 }
 
 /// Of bytes that waited.
 #[derive(Clone, Debug, Default)]
-struct Waited {
+struct Buckets {
     sum_byte_ns: u128,
     /// Of buckets from `first` on.
     counts: Vec<u64>,
@@ -185,7 +185,7 @@ impl DelayHistogram {
     }
 }
 
-impl Waited {
+impl Buckets {
     fn buckets(&self) -> impl Iterator<Item = (usize, u64)> {
         (self.first..).zip(self.counts.iter().copied())
     }

@@ -26,13 +26,13 @@ impl Sending {
 }
 
 /// What bytes waited for a subflow, in byte·ns, by [`Sending`].
-pub type Waited = [u128; Sending::COUNT];
+pub type WaitByteNs = [u128; Sending::COUNT];
 
 /// The account of a connection.
 #[derive(Debug, Default)]
 pub struct Waits {
     /// By subflow; grows when there is something to put down.
-    by_subflow: Vec<Waited>,
+    by_subflow: Vec<WaitByteNs>,
     /// What was freed since somebody asked last, and by which subflow.
     open_byte_ns: u128,
     open_by: u8,
@@ -53,14 +53,14 @@ impl Waits {
         let (r, byte_ns) = (usize::from(self.open_by), std::mem::take(&mut self.open_byte_ns));
         if byte_ns > 0 {
             if self.by_subflow.len() <= r {
-                self.by_subflow.resize(r + 1, Waited::default());
+                self.by_subflow.resize(r + 1, WaitByteNs::default());
             }
             self.by_subflow[r][sending as usize] += byte_ns;
         }
     }
 
     /// What was put down to subflow `r`.
-    pub fn of(&self, r: usize) -> Waited {
+    pub fn of(&self, r: usize) -> WaitByteNs {
         let mut waited = self.by_subflow.get(r).copied().unwrap_or_default();
         if usize::from(self.open_by) == r {
             waited[Sending::First as usize] += self.open_byte_ns;

@@ -115,13 +115,13 @@ impl Endpoint for Namespaces<'_> {
         let stream = &mut transfer.account.stream;
         if transfer.writable[stream.sender] && !stream.is_established() {
             stream.establish(now_ns, kernel_step_bytes(&traffic.description.connections[transfer.account.kind]));
-            traffic.hear(number);
+            traffic.take_news(number);
         }
         let Some(transfer) = &mut traffic.transfers[number] else { return };
         let stream = &mut transfer.account.stream;
         if transfer.writable[CLIENT] && stream.is_dialogue() && stream.established_ns.is_none() {
             stream.establish_asker(now_ns);
-            traffic.hear(number);
+            traffic.take_news(number);
         }
     }
 

@@ -336,7 +336,7 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
     }
 
     /// Reports the events of a transfer to its application.
-    pub fn hear(&mut self, number: usize) {
+    pub fn take_news(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
         let (now_ns, account) = (self.clock.now_ns(), transfer.as_mut());
         let news = account.stream.take_news();
@@ -344,7 +344,7 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
             account.completed(now_ns);
         }
         if self.endpoint.hears(&self.runtime.applications[account.application as usize]) {
-            self.runtime.hear(now_ns, account.application, (number as u32, &account.stream), news);
+            self.runtime.take_news(now_ns, account.application, (number as u32, &account.stream), news);
         }
     }
 
@@ -374,7 +374,7 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
                     Left::Nothing | Left::Over => {}
                 }
                 if left != Left::Over || dialogue {
-                    self.hear(number);
+                    self.take_news(number);
                 }
                 if left == Left::Over {
                     self.settle(number);
@@ -419,7 +419,7 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
     /// Handles the closing of a transfer's sockets: an application that repeats takes over its counts and continues.
     fn over(&mut self, number: usize) {
         self.endpoint.closed(number);
-        self.hear(number);
+        self.take_news(number);
         let Some(transfer) = &self.transfers[number] else { return };
         let account = transfer.as_ref();
         let application = &mut self.runtime.applications[account.application as usize];

@@ -59,13 +59,13 @@ impl Transfer {
     }
 
     /// Lets the answering end read what has arrived.
-    fn hear(&mut self, buffers: &mut Buffers) -> io::Result<()> {
+    fn read_questions(&mut self, buffers: &mut Buffers) -> io::Result<()> {
         let stream = &mut self.account.stream;
         let Some(socket) = &self.ends[stream.sender] else { return Ok(()) };
         loop {
             match turn::receive_some(socket, buffers, usize::MAX)? {
                 Done::Some([]) => return Err(early("who asks closed early")),
-                Done::Some(bytes) => stream.hear(bytes.len() as u64),
+                Done::Some(bytes) => stream.read_question(bytes.len() as u64),
                 Done::Waits => return Ok(()),
             }
         }
@@ -153,7 +153,7 @@ impl Ends for Transfer {
         let (is_sender, dialogue) = (stream.sender == end, stream.is_dialogue());
         if is_sender {
             if dialogue {
-                self.hear(buffers)?;
+                self.read_questions(buffers)?;
             }
             return self.write(buffers);
         }

@@ -67,7 +67,7 @@ pub struct Held {
 
 /// Commands that the thread has not taken yet.
 #[derive(Debug, Default)]
-struct Waiting {
+struct Commands {
     commands: Vec<Command>,
     /// Set when the thread has ended, so that no command will be taken. The text gives the reason unless the thread was
     /// told to end.
@@ -78,7 +78,7 @@ struct Waiting {
 #[derive(Debug)]
 pub(super) struct Mailbox {
     pub(super) budget: Budget,
-    commands: Mutex<Waiting>,
+    commands: Mutex<Commands>,
     pub(super) wake: OwnedFd,
     /// Whether the thread was woken and has not looked yet.
     woken: AtomicBool,
@@ -146,7 +146,7 @@ impl Mailbox {
         self.waiting().over.clone().flatten()
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, Commands> {
         self.commands.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

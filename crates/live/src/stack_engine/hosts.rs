@@ -253,7 +253,7 @@ impl<'p> StackHosts<'p> {
         self.check(number)?;
         self.transmit(now_ns, side, id)?;
         self.note_subflows(side, id, number);
-        self.hear(now_ns, number);
+        self.take_news(now_ns, number);
         Ok(())
     }
 
@@ -297,11 +297,11 @@ impl<'p> StackHosts<'p> {
     }
 
     /// Reports the events of a transfer to its application.
-    pub fn hear(&mut self, now_ns: u64, number: usize) {
+    pub fn take_news(&mut self, now_ns: u64, number: usize) {
         let Some(mut transfer) = self.transfers[number].take() else { return };
         let news = transfer.stream.take_news();
         if !news.is_empty() {
-            self.runtime.hear(now_ns, transfer.application, (number as u32, &transfer.stream), news);
+            self.runtime.take_news(now_ns, transfer.application, (number as u32, &transfer.stream), news);
         }
         if news.has(News::COMPLETED) {
             if let Some(Kernel { side, .. }) = self.kernel {

@@ -19,7 +19,7 @@ pub struct End {
 
 impl End {
     /// Handles events that the kernel reports for the socket. Returns whether it failed.
-    pub fn hear(&mut self, flags: EventFlags) -> bool {
+    pub fn events(&mut self, flags: EventFlags) -> bool {
         self.stands |= flags.contains(EventFlags::OUT);
         let failed = flags.intersects(EventFlags::ERR | EventFlags::HUP)
             && self.socket.as_ref().is_some_and(|socket| !matches!(sockopt::socket_error(socket), Ok(Ok(()))));

@@ -27,7 +27,7 @@ impl StackHosts<'_> {
                 }
                 Happened::Ready(number, flags) => {
                     let Some(transfer) = self.transfers.get_mut(number).and_then(Option::as_mut) else { continue };
-                    if transfer.kernel.as_mut().is_some_and(|end| end.hear(flags)) {
+                    if transfer.kernel.as_mut().is_some_and(|end| end.events(flags)) {
                         let side = self.kernel.as_ref().map_or(CLIENT, |kernel| kernel.side);
                         transfer.stream.fail(self.clock.now_ns(), side, "the kernel reports an error");
                     }
@@ -62,7 +62,7 @@ impl StackHosts<'_> {
             kernel.again.push(number);
         }
         self.check(number)?;
-        self.hear(now_ns, number);
+        self.take_news(now_ns, number);
         Ok(())
     }
 

@@ -128,7 +128,7 @@ impl Transfer {
     pub fn read(&mut self, now_ns: u64, side: usize, bytes: &[u8]) {
         let stream = &mut self.stream;
         let asked = side == stream.sender && stream.is_dialogue();
-        let place = if asked { stream.heard() } else { stream.bytes_read };
+        let place = if asked { stream.question_bytes_read() } else { stream.bytes_read };
         let due = Span { offset: place, len: bytes.len() as u32 };
         let mut expected = vec![0; bytes.len()];
         due.write_to(&mut expected);
@@ -136,7 +136,7 @@ impl Transfer {
             self.corrupt.get_or_insert(place);
         }
         if asked {
-            return stream.hear(bytes.len() as u64);
+            return stream.read_question(bytes.len() as u64);
         }
         stream.read(now_ns, bytes.len() as u64);
     }

@@ -54,7 +54,7 @@ impl Callers {
     }
 
     /// Reads from a caller, which is removed once it has sent a valid or an invalid opening.
-    pub fn hear(&mut self, number: u64) -> Option<Introduced> {
+    pub fn read(&mut self, number: u64) -> Option<Introduced> {
         let caller = self.waiting.get_mut(&number)?;
         while caller.length < OPENING_BYTES {
             match recv(&caller.socket, &mut caller.said[caller.length..], RecvFlags::empty()) {

@@ -136,11 +136,11 @@ impl Half {
                     return Ok(Left::Nothing);
                 }
                 Done::Some(bytes) if stream.is_dialogue() => {
-                    let heard = |question, answer| {
+                    let complete = |question, answer| {
                         stream.ask(question, answer);
-                        stream.hear(question);
+                        stream.read_question(question);
                     };
-                    let sense = questions.read(bytes, heard);
+                    let sense = questions.read(bytes, complete);
                     sense.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "the client asks nonsense"))?;
                     read += bytes.len() as u64;
                 }

@@ -97,7 +97,7 @@ impl Endpoint for Machine<'_> {
     }
 
     fn hear_caller(traffic: &mut Traffic<'_, Self>, number: u64) -> io::Result<()> {
-        let Some(caller) = traffic.endpoint.callers.hear(number) else { return Ok(()) };
+        let Some(caller) = traffic.endpoint.callers.read(number) else { return Ok(()) };
         if is_due(traffic, &caller) {
             return take_in(traffic, caller);
         }
@@ -115,7 +115,7 @@ impl Endpoint for Machine<'_> {
         } else {
             stream.establish(now_ns, kernel_step_bytes(&traffic.description.connections[half.account.kind]));
         }
-        traffic.hear(number);
+        traffic.take_news(number);
     }
 
     fn measure(&self, half: &mut Half, now_ns: u64) -> io::Result<()> {

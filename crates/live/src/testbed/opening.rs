@@ -109,8 +109,8 @@ pub struct Questions {
 pub struct Malformed;
 
 impl Questions {
-    /// Processes received bytes. `heard` is called with the lengths of each complete question and of its answer.
-    pub fn read(&mut self, mut bytes: &[u8], mut heard: impl FnMut(u64, u64)) -> Result<(), Malformed> {
+    /// Processes received bytes. `complete` is called with the lengths of each complete question and of its answer.
+    pub fn read(&mut self, mut bytes: &[u8], mut complete: impl FnMut(u64, u64)) -> Result<(), Malformed> {
         loop {
             if self.known == 2 {
                 let skipped = self.padding.min(bytes.len() as u64);
@@ -119,7 +119,7 @@ impl Questions {
                 if self.padding > 0 {
                     return Ok(());
                 }
-                heard(self.numbers[0], self.numbers[1]);
+                complete(self.numbers[0], self.numbers[1]);
                 *self = Questions::default();
             }
             let Some((&byte, rest)) = bytes.split_first() else { return Ok(()) };
@@ -191,11 +191,11 @@ mod tests {
         ) {
             let mut bytes = Vec::new();
             asked.iter().for_each(|&(question, answer)| ask(&mut bytes, question, answer));
-            let (mut questions, mut heard) = (Questions::default(), Vec::new());
+            let (mut questions, mut complete) = (Questions::default(), Vec::new());
             for part in bytes.chunks(step) {
-                questions.read(part, |question, answer| heard.push((question, answer))).unwrap();
+                questions.read(part, |question, answer| complete.push((question, answer))).unwrap();
             }
-            prop_assert_eq!(heard, asked);
+            prop_assert_eq!(complete, asked);
         }
 
         #[test]

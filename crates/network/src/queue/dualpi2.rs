@@ -30,7 +30,7 @@ use super::arrival::{Arrival, Entry};
 use super::discipline::{Declare, Discipline, Head, Tally, Verdict};
 use super::drop_tail::DropTail;
 use super::limit::Limit;
-use super::places::{Places, Waiting};
+use super::places::{Places, Queued};
 use crate::counters::DropReason;
 use crate::packet::Ecn;
 
@@ -184,7 +184,7 @@ impl DualPi2 {
         let is_low = self.chooses_low()?;
         let lane = if is_low { &mut self.low } else { &mut self.classic };
         let packet = lane.waiting.pop_front()?;
-        let Waiting { arrived_ns, size, ecn, .. } = self.places.get(packet);
+        let Queued { arrived_ns, size, ecn, .. } = self.places.get(packet);
         let above = is_low && now_ns - arrived_ns >= self.control.step_ns && !lane.waiting.is_empty();
         let verdict = self.verdict(is_low, ecn, above);
         match verdict {

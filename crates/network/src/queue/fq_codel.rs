@@ -30,7 +30,7 @@ use super::discipline::{Declare, Discipline, Head, Tally, Verdict};
 use super::drop_tail::DropTail;
 use super::isolation::Isolation;
 use super::limit::Limit;
-use super::places::{Places, Waiting};
+use super::places::{Places, Queued};
 use crate::counters::DropReason;
 
 declared! {
@@ -222,7 +222,7 @@ impl FqCoDel {
                 }
                 continue;
             };
-            let Waiting { arrived_ns, size, ecn, .. } = self.waiting.get(packet);
+            let Queued { arrived_ns, size, ecn, .. } = self.waiting.get(packet);
             queue.bytes -= u64::from(size);
             let head = Head { wait_ns: now_ns - arrived_ns, bytes_behind: queue.bytes, ecn };
             let verdict = queue.control.decide(now_ns, head);

@@ -10,7 +10,7 @@ use crate::packet::Ecn;
 
 /// A waiting packet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct Queued {
     /// Its position in the ring, counted from the first packet that ever waited.
     place: u64,
     pub(crate) arrived_ns: u64,
@@ -21,7 +21,7 @@ pub(crate) struct Waiting {
 /// The waiting packets, each identified by a number until it leaves.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
-    packets: Vec<Waiting>,
+    packets: Vec<Queued>,
     /// Free numbers.
     free: Vec<u32>,
     /// The packet at each ring position behind the packet in service; the first position is `first`.
@@ -33,7 +33,7 @@ impl Places {
     /// Adds the arriving packet behind all others. Returns its number.
     pub(crate) fn push(&mut self, arrival: Arrival<'_>) -> u32 {
         let Arrival { now_ns: arrived_ns, size, ecn, .. } = arrival;
-        let waiting = Waiting { place: self.first + self.ring.len() as u64, arrived_ns, size, ecn };
+        let waiting = Queued { place: self.first + self.ring.len() as u64, arrived_ns, size, ecn };
         let packet = match self.free.pop() {
             Some(packet) => {
                 self.packets[packet as usize] = waiting;
@@ -49,7 +49,7 @@ impl Places {
     }
 
     /// The packet with this number.
-    pub(crate) fn get(&self, packet: u32) -> Waiting {
+    pub(crate) fn get(&self, packet: u32) -> Queued {
         self.packets[packet as usize]
     }
 

@@ -1,4 +1,4 @@
-//! The transport's conformance suites on classes in Python.
+//! The transport's contract suites on classes in Python.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use transport::{congestion, path_manager, scheduler};
 use super::Given;
 use super::calls::{Calls, Class, Watchdog};
 
-/// Run the transport's conformance suite for its kind on a plug-in. Returns the rule that it breaks and where, or None.
+/// Run the transport's contract suite for its kind on a plug-in. Returns the rule that it breaks and where, or None.
 ///
 /// Raises mptcplab.plugins.PluginError when a call fails.
 #[pyfunction]
@@ -23,15 +23,15 @@ pub fn check_plugin(py: Python<'_>, plugin: Given) -> PyResult<Option<String>> {
         let broken = match class.kind {
             Kind::Congestion => {
                 let made = || super::congestion::make(&class, &origin);
-                congestion::conformance::check(made).err().map(|violation| violation.to_string())
+                congestion::contract::check(made).err().map(|violation| violation.to_string())
             }
             Kind::Scheduler => {
                 let made = || super::scheduler::make(&class, &origin);
-                scheduler::conformance::check(made).err().map(|violation| violation.to_string())
+                scheduler::contract::check(made).err().map(|violation| violation.to_string())
             }
             Kind::PathManager => {
                 let made = || super::path_manager::make(&class, &origin);
-                path_manager::conformance::check(made).err().map(|violation| violation.to_string())
+                path_manager::contract::check(made).err().map(|violation| violation.to_string())
             }
         };
         watchdog.stop();

@@ -16,7 +16,7 @@ mod bbr_linux;
 mod bbr_model;
 mod bbr_policer;
 mod classic;
-pub mod conformance;
+pub mod contract;
 mod correlation;
 mod counting;
 mod coupled;

@@ -11,7 +11,7 @@ use super::state::verifying::Verifying;
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece};
-use crate::tcp::acknowledge::NEVER;
+use crate::time::NEVER;
 
 /// A subflow was reset.
 pub(super) struct Broken;

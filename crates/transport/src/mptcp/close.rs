@@ -5,9 +5,9 @@ use super::state::fallback::Mode;
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::Repair;
-use crate::tcp::acknowledge::NEVER;
 use crate::tcp::close::Then;
 use crate::tcp::subflow::State;
+use crate::time::NEVER;
 use crate::trace::ReinjectionReason;
 
 impl<P: Stream> Connection<P> {

@@ -30,11 +30,11 @@ use crate::queue::Stream;
 use crate::scheduler::{PacketScheduler, Repair, Scheduler, SubflowSet};
 use crate::secrets::Secrets;
 use crate::statistics::{DelayHistogram, Statistics};
-use crate::tcp::acknowledge::NEVER;
 use crate::tcp::losses::Losses;
 use crate::tcp::subflow::{State, Subflow};
+use crate::time::NEVER;
 use crate::time_wait::Resting;
-use crate::waits::{Sending, Waited};
+use crate::waits::{Sending, WaitByteNs};
 use crate::{Config, IpFields, Protocol, WindowValidation};
 
 /// How many subflows a connection can have in its life, those that are gone counted: each that was established keeps its
@@ -621,7 +621,7 @@ impl<P: Stream> Connection<P> {
     /// What bytes waited at this host for `subflow`, in byte·ns, by the reason for which it was sent. All subflows together
     /// made bytes wait as long as [`out_of_order_delays`](Self::out_of_order_delays) says.
     #[must_use]
-    pub fn waited(&self, subflow: SubflowId) -> Waited {
+    pub fn waited(&self, subflow: SubflowId) -> WaitByteNs {
         self.rx.waits.as_ref().map(|waits| waits.of(subflow.0 as usize)).unwrap_or_default()
     }
 

@@ -2,7 +2,7 @@
 
 use super::connection::Connection;
 use super::outgoing::Outgoing;
-use super::plan::Waited;
+use super::plan::PlannedSend;
 use super::state::fallback::Mode;
 use super::state::plan::SendPlan;
 use super::state::silence::Silence;
@@ -124,9 +124,9 @@ impl<P: Stream> Connection<P> {
             };
             if self.mode == Mode::Mptcp && self.is_established() {
                 match self.transmit_waiting(now_ns, SubflowSet(u64::MAX), out) {
-                    Waited::Sent(r) => return Some(r),
-                    Waited::Dropped => continue,
-                    Waited::Nothing => {}
+                    PlannedSend::Sent(r) => return Some(r),
+                    PlannedSend::Dropped => continue,
+                    PlannedSend::Nothing => {}
                 }
                 // A reinjection that finds no room is next in any case.
                 let due = passed || self.reinjections.len() == 0;

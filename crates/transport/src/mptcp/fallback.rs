@@ -11,9 +11,9 @@ use crate::numbers::Dsn;
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::reassembly::Part;
-use crate::tcp::acknowledge::NEVER;
 use crate::tcp::run::Run;
 use crate::tcp::subflow::State;
+use crate::time::NEVER;
 use crate::trace::{FallbackReason, TraceEvent};
 
 impl<P: Stream> Connection<P> {

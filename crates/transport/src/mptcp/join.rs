@@ -12,8 +12,8 @@ use super::state::reset::ResetReason;
 use crate::config::KernelPaths;
 use crate::names::{SubflowId, Tuple};
 use crate::queue::Stream;
-use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{Join, State, Subflow};
+use crate::time::NEVER;
 
 /// Ports that need no registration (RFC 6335 §6).
 const DYNAMIC_PORTS: std::ops::RangeInclusive<u16> = 49_152..=u16::MAX;

@@ -7,7 +7,7 @@ use super::signal::attach;
 use super::state::fallback::Mode;
 use crate::numbers::{Dsn, Ours};
 use crate::queue::Stream;
-use crate::tcp::acknowledge::NEVER;
+use crate::time::NEVER;
 use crate::trace::FallbackReason;
 
 /// MP_FAIL is sent so many times more by itself before the subflow is given up.

@@ -9,7 +9,7 @@
 
 use super::connection::Connection;
 use crate::queue::Stream;
-use crate::tcp::acknowledge::NEVER;
+use crate::time::NEVER;
 
 impl<P: Stream> Connection<P> {
     /// How much of a segment of `len` bytes the subflow's own window allows to send now. None: nothing. Where nothing is

@@ -4,8 +4,8 @@
 use crate::names::SubflowId;
 use crate::path_manager::{PathAction, PathContext, PathEvent, PathPolicy};
 use crate::queue::Stream;
-use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
+use crate::time::NEVER;
 use crate::trace::ReinjectionReason;
 
 use super::connection::{Connection, Event};

@@ -11,7 +11,7 @@ use crate::trace::{ReinjectionReason, Sent};
 use crate::waits::Sending;
 
 /// What became of what waits on a subflow with room.
-pub(super) enum Waited {
+pub(super) enum PlannedSend {
     Sent(usize),
     /// The peer has all of it by now, so there may be room to bind more.
     Dropped,
@@ -112,7 +112,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// What waits on the first subflow that may send it.
-    pub(super) fn transmit_waiting(&mut self, now_ns: u64, among: SubflowSet, out: &mut Outgoing<P>) -> Waited {
+    pub(super) fn transmit_waiting(&mut self, now_ns: u64, among: SubflowSet, out: &mut Outgoing<P>) -> PlannedSend {
         let subflows = self.plan.as_ref().map_or(0, |plan| plan.subflows());
         while let Some(r) = (0..subflows).find(|&r| among.contains(r) && self.may_send_waiting(r)) {
             let first = self.plan.as_ref().and_then(|plan| plan.queue(r)).and_then(|queue| queue.first());
@@ -120,12 +120,12 @@ impl<P: Stream> Connection<P> {
             if self.own_room(r, waiting.min(u64::from(self.views[r].mss))).is_none() {
                 self.hold(now_ns, r);
             } else if self.send_waiting(now_ns, r, out) {
-                return Waited::Sent(r);
+                return PlannedSend::Sent(r);
             } else {
-                return Waited::Dropped;
+                return PlannedSend::Dropped;
             }
         }
-        Waited::Nothing
+        PlannedSend::Nothing
     }
 
     /// What a decision to send promised: before the scheduler is asked again.
@@ -138,13 +138,13 @@ impl<P: Stream> Connection<P> {
             let waited = self.transmit_waiting(now_ns, promised, out);
             let plan = self.plan.as_mut()?;
             match waited {
-                Waited::Sent(r) => {
+                PlannedSend::Sent(r) => {
                     plan.promised.remove(r);
                     return Some(r);
                 }
-                Waited::Dropped => {}
+                PlannedSend::Dropped => {}
                 // The others have no room after all: what waits there goes when they have.
-                Waited::Nothing => plan.promised = SubflowSet::default(),
+                PlannedSend::Nothing => plan.promised = SubflowSet::default(),
             }
         }
     }
@@ -268,8 +268,10 @@ mod tests {
     /// What goes out of what waits: subflow, place and length.
     fn waiting(c: &mut Connection<Span>) -> Option<(usize, u64, u64)> {
         match c.transmit_waiting(MS, SubflowSet(u64::MAX), &mut Outgoing::default()) {
-            Waited::Sent(r) => c.subflows[r].board.iter().last().map(|sent| (r, sent.offset.octets(), sent.data_len())),
-            Waited::Dropped | Waited::Nothing => None,
+            PlannedSend::Sent(r) => {
+                c.subflows[r].board.iter().last().map(|sent| (r, sent.offset.octets(), sent.data_len()))
+            }
+            PlannedSend::Dropped | PlannedSend::Nothing => None,
         }
     }
 

@@ -12,10 +12,10 @@ use crate::offset::Offset;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
 use crate::reassembly::UNMAPPED;
-use crate::tcp::acknowledge::NEVER;
 use crate::tcp::arrival::{Arrival, known};
 use crate::tcp::receive::Verdict;
 use crate::tcp::subflow::State;
+use crate::time::NEVER;
 use crate::trace::FallbackReason;
 
 /// Between two challenge ACKs of a subflow.

@@ -7,7 +7,7 @@ use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
-use crate::tcp::acknowledge::NEVER;
+use crate::time::NEVER;
 use crate::trace::ReinjectionReason;
 
 impl<P: Stream> Connection<P> {

@@ -6,8 +6,8 @@ use super::connection::Connection;
 use super::state::context::SubflowContext;
 use super::state::fallback::Mode;
 use crate::queue::Stream;
-use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
+use crate::time::NEVER;
 use crate::trace::Direction;
 
 /// Options that wait on a subflow; a peer that asks for more answers than this does not get them.

@@ -11,9 +11,9 @@ use super::state::reset::ResetReason;
 use crate::names::SubflowId;
 use crate::queue::Stream;
 use crate::scheduler::Repair;
-use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
 use crate::tcp::timers::Expired;
+use crate::time::NEVER;
 use crate::trace::{FallbackReason, ReinjectionReason};
 
 impl<P: Stream> Connection<P> {
@@ -185,7 +185,7 @@ impl<P: Stream> Connection<P> {
             return;
         }
         if self.tx.is_outstanding() {
-            self.reset_deceivers(now_ns);
+            self.reset_false_acknowledgers(now_ns);
             match self.repair() {
                 Repair::Prompt => self.reinject_uncarried(now_ns, ReinjectionReason::DataTimeout),
                 Repair::Kernel => self.retransmit_oldest_page(),
@@ -202,7 +202,7 @@ impl<P: Stream> Connection<P> {
 
     /// A subflow on which the first missing byte was sent again and acknowledged, while the DATA_ACK does not move,
     /// acknowledges what it does not deliver: a middlebox does it, and has lost it. Others are better off without.
-    fn reset_deceivers(&mut self, now_ns: u64) {
+    fn reset_false_acknowledgers(&mut self, now_ns: u64) {
         let (mut tried, hole) = (self.timers.hole_tried, self.tx.una());
         while let Some(r) = tried.pop() {
             let carried = self.subflows[r].board.iter().any(|s| (s.offset..s.offset + s.len()).contains(&hole));

@@ -15,8 +15,8 @@ use crate::names::SubflowId;
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::{Decision, Demand, PacketScheduler, SubflowSet, usable};
-use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
+use crate::time::NEVER;
 use crate::trace::{
     self, AddressOption, Candidate, Decided, Direction, FallbackReason, LossRule, Pause, Reason, Recovery,
     ReinjectionReason, Sent, Timer, TimerChange, Trace, TraceEvent, Verdict, WindowReason,

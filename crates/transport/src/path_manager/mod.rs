@@ -4,7 +4,7 @@
 
 mod backup;
 mod binder;
-pub mod conformance;
+pub mod contract;
 mod fullmesh;
 pub mod linux;
 mod ndiffports;

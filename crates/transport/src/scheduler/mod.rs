@@ -2,8 +2,8 @@
 //! table below (docs/add-an-algorithm.md); a scheduler only chooses, the transport acts.
 
 mod blest;
-pub mod conformance;
 mod context;
+pub mod contract;
 mod daps;
 mod dmptcp;
 mod ecf;

@@ -5,9 +5,7 @@
 //! connection's slow start. It also refills it after a pause of more than an RTO, which is not modelled.
 
 use crate::TcpOptions;
-
-/// No timer runs.
-pub const NEVER: u64 = u64::MAX;
+use crate::time::NEVER;
 
 /// What a subflow owes its peer.
 #[derive(Clone, Copy, Debug)]

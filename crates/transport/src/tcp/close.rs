@@ -1,9 +1,9 @@
 //! The end of a connection (RFC 9293 §3.6, §3.10.4, §3.10.7.4 eighth).
 
-use super::acknowledge::NEVER;
 use super::reorder::Reorder;
 use super::subflow::{State, Subflow};
 use crate::queue::Stream;
+use crate::time::NEVER;
 
 /// Twice the maximum segment lifetime, as Linux takes it (RFC 9293 §3.4.2 names 4 minutes).
 pub const TIME_WAIT_NS: u64 = 60_000_000_000;

@@ -4,13 +4,13 @@ use std::net::IpAddr;
 
 use wire::{Segment, Timestamps};
 
-use super::acknowledge::NEVER;
 use super::opening::Scales;
 use super::subflow::{State, Subflow};
 use crate::Config;
 use crate::congestion::{View, Window};
 use crate::numbers::SeqNumber;
 use crate::queue::Stream;
+use crate::time::NEVER;
 
 /// The least MSS a peer may announce that is taken at its word (RFC 9293 §3.7.1 lets it be absurdly small): options
 /// of 40 bytes and data must fit.

@@ -1,7 +1,7 @@
 //! Pacing: segments leave at a rate instead of in bursts, as Linux does it.
 
-use super::acknowledge::NEVER;
 use crate::congestion::View;
+use crate::time::NEVER;
 
 /// State of a paced subflow.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Loss detection by time, and the tail loss probe: RACK-TLP (RFC 8985). What of it needs the list of segments is in
 //! the scoreboard.
 
-use super::acknowledge::NEVER;
 use super::scoreboard::Delivered;
+use crate::time::NEVER;
 
 /// State of a sender (RFC 8985 §5.2).
 #[derive(Clone, Copy, Debug)]

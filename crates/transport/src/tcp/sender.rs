@@ -2,7 +2,6 @@
 
 use wire::Timestamps;
 
-use super::acknowledge::NEVER;
 use super::arrival::Arrival;
 use super::rack::Probe;
 use super::recovery::{Frto, Recovery, Undo};
@@ -11,6 +10,7 @@ use super::subflow::Subflow;
 use crate::congestion::{Controller, Delivery, Phase, Sample, View, Window};
 use crate::numbers::SeqNumber;
 use crate::queue::Stream;
+use crate::time::NEVER;
 use crate::trace::{Spurious, WindowReason};
 
 /// RFC 6675 §2: DupThresh.

@@ -2,7 +2,7 @@
 
 use wire::{Flags, Payload, Segment, Timestamps};
 
-use super::acknowledge::{Acknowledging, NEVER};
+use super::acknowledge::Acknowledging;
 use super::detection::Detection;
 use super::ecn::Ecn;
 use super::fins::Fins;
@@ -27,6 +27,7 @@ use crate::numbers::{Ours, SeqNumber, Theirs};
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::statistics::{ReceivedCounts, SentCounts, WaitedCounts};
+use crate::time::NEVER;
 
 /// States of a TCP connection (RFC 9293 §3.3.2). LISTEN is the host's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

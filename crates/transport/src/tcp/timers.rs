@@ -1,9 +1,9 @@
 //! The timer of a connection: retransmission, handshake, TIME-WAIT (RFC 6298 §5, RFC 9293 §3.8.3).
 
-use super::acknowledge::NEVER;
 use super::subflow::{State, Subflow};
 use crate::TcpOptions;
 use crate::queue::Stream;
+use crate::time::NEVER;
 
 /// What follows when the timer has expired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,11 +1,11 @@
 //! Segments with data go out: for the first time, again, and as a probe (RFC 9293 §3.8, RFC 6675 §5, RFC 8985 §7.3).
 
-use super::acknowledge::NEVER;
 use super::subflow::Subflow;
 use crate::Sending;
 use crate::congestion::{Phase, View};
 use crate::offset::Offset;
 use crate::queue::Stream;
+use crate::time::NEVER;
 
 /// What a data segment carries.
 pub struct DataSegment<P> {

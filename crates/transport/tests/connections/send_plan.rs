@@ -9,7 +9,7 @@ use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER, wild};
 use transport::congestion::View;
 use transport::path_manager::PathAction;
 use transport::scheduler::{
-    Choice, Context, Decision, Demand, MinRtt, PacketScheduler, Redundant, SubflowSet, conformance, usable,
+    Choice, Context, Decision, Demand, MinRtt, PacketScheduler, Redundant, SubflowSet, contract, usable,
 };
 use transport::{Config, Event, Protocol, ReceiveBuffer, SubflowId};
 
@@ -152,8 +152,8 @@ fn what_need_not_be_sent_any_more_makes_room_at_once() {
 
 #[test]
 fn the_schedulers_of_these_tests_conform() {
-    conformance::check(|| Box::new(Ahead { turn: vec![5, 1], at: 0 })).unwrap();
-    conformance::check(|| Box::new(Redundant::default())).unwrap();
+    contract::check(|| Box::new(Ahead { turn: vec![5, 1], at: 0 })).unwrap();
+    contract::check(|| Box::new(Redundant::default())).unwrap();
 }
 
 #[test]

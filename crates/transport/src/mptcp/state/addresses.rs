@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use wire::AddAddr;
 
 use crate::path_manager::{LocalAddress, RemoteAddress};
-use crate::tcp::acknowledge::NEVER;
+use crate::time::NEVER;
 
 /// Addresses of the peer that are remembered; what goes beyond is not.
 const MAX_REMOTE: usize = 16;

@@ -8,7 +8,7 @@ use super::reset::Reset;
 use super::verifying::{MapRange, Verifying};
 use crate::offset::Offset;
 use crate::reassembly::Piece;
-use crate::tcp::acknowledge::NEVER;
+use crate::time::NEVER;
 
 /// State of one subflow at the level of MPTCP.
 #[derive(Debug)]

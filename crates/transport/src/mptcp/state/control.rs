@@ -1,6 +1,6 @@
 //! Timers of control: when something at the level of MPTCP is due that is not data.
 
-use crate::tcp::acknowledge::NEVER;
+use crate::time::NEVER;
 
 /// When.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Timers of the data level: retransmission there, and probes of a closed window.
 
 use crate::scheduler::SubflowSet;
-use crate::tcp::acknowledge::NEVER;
+use crate::time::NEVER;
 
 /// When they expire, and how often they have in vain.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use crate::offset::Offset;
 use crate::scheduler::SubflowSet;
-use crate::tcp::acknowledge::NEVER;
+use crate::time::NEVER;
 use crate::trace::{Decided, Pause, ReinjectionReason, Timer, Trace, Verdict};
 
 /// The timers of a subflow, in the order of [`Told::timers_ns`].

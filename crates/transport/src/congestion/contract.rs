@@ -1,8 +1,8 @@
 //! What every congestion control must keep, whatever its law: run it on a new one before anything else.
 //!
 //! ```
-//! use transport::congestion::{Classic, Reno, conformance};
-//! conformance::check(|| Box::new(Classic::new(Reno))).unwrap();
+//! use transport::congestion::{Classic, Reno, contract};
+//! contract::check(|| Box::new(Classic::new(Reno))).unwrap();
 //! ```
 
 use super::{Ack, CongestionControl, Phase, Sample, View, Window};
@@ -241,5 +241,5 @@ impl<'a> Model<'a> {
 }
 
 #[cfg(test)]
-#[path = "conformance_tests.rs"]
+#[path = "contract_tests.rs"]
 mod tests;

@@ -1,8 +1,8 @@
 //! What every scheduler must keep, whatever its order: run it on a new one before anything else.
 //!
 //! ```
-//! use transport::scheduler::{MinRtt, conformance};
-//! conformance::check(|| Box::new(MinRtt)).unwrap();
+//! use transport::scheduler::{MinRtt, contract};
+//! contract::check(|| Box::new(MinRtt)).unwrap();
 //! ```
 
 use super::{Context, Counters, Decision, Demand, PacketScheduler, Repair, SubflowSet, usable};
@@ -357,5 +357,5 @@ fn broken(
 }
 
 #[cfg(test)]
-#[path = "conformance_tests.rs"]
+#[path = "contract_tests.rs"]
 mod tests;

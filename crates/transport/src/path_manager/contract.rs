@@ -1,8 +1,8 @@
 //! What every path manager must keep, whatever its policy: run it on a new one before anything else.
 //!
 //! ```
-//! use transport::path_manager::{Fullmesh, conformance};
-//! conformance::check(|| Box::new(Fullmesh::default())).unwrap();
+//! use transport::path_manager::{Fullmesh, contract};
+//! contract::check(|| Box::new(Fullmesh::default())).unwrap();
 //! ```
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -263,5 +263,5 @@ fn remote(id: u8) -> RemoteAddress {
 }
 
 #[cfg(test)]
-#[path = "conformance_tests.rs"]
+#[path = "contract_tests.rs"]
 mod tests;
