@@ -1,15 +1,15 @@
-"""Files and directories that are there whole or not at all, whoever else writes and however a process ends."""
+"""Files and directories that are there whole or not at all, whoever else writes and however a process ends.
+
+Every command loads this module, so what only directories need is loaded when there is one.
+"""
 
 import contextlib
-import ctypes
 import errno
 import fcntl
 import io
 import os
 import re
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -177,6 +177,9 @@ def held(directory: Path) -> Iterator[None]:
 @contextmanager
 def beside(place: Path, what: str = _PART) -> Iterator[Path]:
     """A directory beside `place`, which goes at the end; those that killed processes left there go first."""
+    import shutil
+    import tempfile
+
     place.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{place.name}."
     with held(place.parent):
@@ -198,6 +201,9 @@ def scratch(name: str) -> Iterator[Path]:
 
     They are this user's, and `name` begins the names of none but such directories.
     """
+    import shutil
+    import tempfile
+
     place = Path(tempfile.gettempdir())
     for left in place.glob(f"{_literally(name)}????????"):
         with contextlib.suppress(OSError):
@@ -221,6 +227,8 @@ def scratch(name: str) -> Iterator[Path]:
 
 def exchange(fresh: Path, place: Path) -> None:
     """Put `fresh` in the place of `place`, and what is there in that of `fresh`, at once where the file system can."""
+    import ctypes
+
     if not os.path.lexists(place):
         fresh.rename(place)
         return
@@ -250,6 +258,8 @@ def _remove_abandoned(work: Path) -> None:
     with contextlib.suppress(OSError), _descriptor(work) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if work.is_dir():
+            import shutil
+
             shutil.rmtree(work, ignore_errors=True)
         else:
             work.unlink()

@@ -1,6 +1,5 @@
 """`; did you mean "rate"?`: the name that was probably meant. Nothing is loaded for it that loads slowly."""
 
-import difflib
 import json
 from collections.abc import Iterable
 from typing import Final
@@ -32,5 +31,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     meant = _MEANT.get(name.lower().replace("-", "_"))
     if meant is not None and meant in lowered:
         return f"; did you mean {json.dumps(meant)}?"
+    import difflib
+
     near = difflib.get_close_matches(name.lower().replace("_", "-"), lowered, n=1, cutoff=0.6)
     return f"; did you mean {json.dumps(lowered[near[0]], ensure_ascii=False)}?" if near else ""
