@@ -68,9 +68,9 @@ impl Rack {
     /// the scoreboard has looked at.
     pub fn delivered(&mut self, delivered: &Delivered, now_ns: u64) {
         self.reordering |= delivered.reordered;
-        if let Some(latest) = delivered.latest.filter(|&latest| latest > self.latest) {
-            self.latest = latest;
-            self.rtt_ns = now_ns - latest.0;
+        if delivered.latest > self.latest {
+            self.latest = delivered.latest;
+            self.rtt_ns = now_ns - self.latest.0;
         }
     }
 
@@ -135,7 +135,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn delivered(sent_ns: u64, end: u64) -> Delivered {
-        Delivered { latest: Some((sent_ns, end)), ..Delivered::default() }
+        Delivered { latest: (sent_ns, end), ..Delivered::default() }
     }
 
     #[test]

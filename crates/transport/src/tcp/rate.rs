@@ -114,10 +114,9 @@ impl RateSampler {
             self.delivered += delivered.bytes;
             self.delivered_ns = now_ns;
         }
-        let newest = delivered.latest.and_then(|(_, end)| {
-            let i = self.records.partition_point(|record| record.end < end);
-            self.records.get(i).copied().filter(|record| record.end == end)
-        });
+        let end = delivered.latest.1;
+        let i = self.records.partition_point(|record| record.end < end);
+        let newest = self.records.get(i).copied().filter(|record| record.end == end);
         while self.records.front().is_some_and(|record| record.end <= una) {
             self.records.pop_front();
         }
@@ -202,7 +201,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn delivered(bytes: u64, latest: (u64, u64)) -> Delivered {
-        Delivered { bytes, latest: Some(latest), advanced: true, ..Delivered::default() }
+        Delivered { bytes, latest, advanced: true, ..Delivered::default() }
     }
 
     /// Two segments of 1,000 bytes at 0 and 1 ms, acknowledged at 50 and 52 ms: the first gives 1,000 bytes in 50 ms, the

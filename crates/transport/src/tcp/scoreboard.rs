@@ -114,8 +114,8 @@ pub struct Delivered {
     pub last_rtt_ns: Option<u64>,
     /// Whether the cumulative acknowledgment advanced.
     pub advanced: bool,
-    /// Send time and end of the segment that was sent last among them (RFC 8985 §6.2 step 2).
-    pub latest: Option<(u64, u64)>,
+    /// Send time and end of the segment that was sent last among them (RFC 8985 §6.2 step 2); 0 when there is none.
+    pub latest: (u64, u64),
     /// One of them had never been sent again and lies below one delivered before: the network reorders.
     pub reordered: bool,
     /// The highest end of those that were sent only once.
@@ -188,6 +188,8 @@ struct Found<P: Stream> {
     losses: u64,
     /// The blocks of the last acknowledgment that had some; empty ones for those that made no sense.
     previous_blocks: [SackBlock; 4],
+    /// Where the block that was marked last ends, and the number of the first segment that ends beyond it; 0 when not known.
+    edge: (u64, u64),
     /// Retransmissions in the network by time: (sent_ns, number). Entries may be stale.
     resent: VecDeque<(u64, u64)>,
     /// None as long as every segment is outstanding as it was sent.
@@ -203,6 +205,7 @@ impl<P: Stream> Default for Found<P> {
             resent_below: 0,
             losses: 0,
             previous_blocks: [SackBlock::default(); 4],
+            edge: (0, 0),
             resent: VecDeque::new(),
             wholes: None,
         }
@@ -281,6 +284,9 @@ impl<P: Stream> Scoreboard<P> {
 
     /// The cumulative acknowledgment is `ack`.
     pub fn acknowledge(&mut self, ack: u64, now_ns: u64, delivered: &mut Delivered) {
+        if self.sent.front().is_none_or(|first| first.seq >= ack) {
+            return;
+        }
         let mut ambiguous = false;
         while let Some(first) = self.sent.front_mut() {
             if first.end() > ack {
@@ -360,7 +366,7 @@ impl<P: Stream> Scoreboard<P> {
         }
         self.first += u64::from(delivered.segments);
         trim(&mut self.sent);
-        delivered.latest = Some(latest);
+        delivered.latest = latest;
         delivered.rtt_ns = Some(now_ns - oldest_ns);
         delivered.last_rtt_ns = Some(now_ns - latest.0);
         delivered
@@ -377,7 +383,7 @@ impl<P: Stream> Scoreboard<P> {
         delivered.bytes += segment.data_len();
         let once = !segment.is(EVER_RETRANSMITTED);
         if once || Self::hear_of_copy(segment, now_ns, delivered) {
-            delivered.latest = delivered.latest.max(Some((segment.sent_ns, segment.end())));
+            delivered.latest = delivered.latest.max((segment.sent_ns, segment.end()));
         }
         if once {
             let age_ns = now_ns - segment.sent_ns;
@@ -428,7 +434,8 @@ impl<P: Stream> Scoreboard<P> {
                 self.mark_sacked(left, known, right, now_ns, delivered);
                 let seen = &mut self.found.get_or_insert_default().previous_blocks;
                 seen[0] = block;
-                seen[blocks.len()..].fill(SackBlock::default());
+                // Not `fill`, which would be a call for three of them.
+                (1..seen.len()).filter(|&i| i >= blocks.len()).for_each(|i| seen[i] = SackBlock::default());
                 return;
             }
         }
@@ -462,26 +469,46 @@ impl<P: Stream> Scoreboard<P> {
     /// The block `[left, to)`, of which what lies below `from` was told before. A segment counts when all of it has
     /// arrived, in however many parts (RFC 2018 §3: a block is of octets), so the one that `from` lies in is looked at too.
     fn mark_sacked(&mut self, left: u64, from: u64, to: u64, now_ns: u64, delivered: &mut Delivered) {
-        let mut start = self.position(from);
-        if start > 0 && self.sent[start - 1].seq >= left && self.sent[start - 1].end() > from {
-            start -= 1;
+        let (mut place, mut highest) = (self.first_within(left, from), 0);
+        while let Some((end, marks)) = self.sent.get(place).map(|segment| (segment.end(), segment.marks))
+            && end <= to
+        {
+            if marks & SACKED == 0 {
+                self.sack(place, now_ns, delivered);
+            }
+            (place, highest) = (place + 1, end);
         }
         let found = self.found.get_or_insert_default();
-        for segment in self.sent.range_mut(start..) {
-            let end = segment.end();
-            if end > to {
-                break;
-            }
-            if !segment.is(SACKED) {
-                self.sacked += 1;
-                self.lost -= u32::from(segment.is(LOST));
-                self.retransmitted -= u32::from(segment.is(RETRANSMITTED));
-                segment.marks = (segment.marks | SACKED) & !(LOST | RETRANSMITTED);
-                found.highest_sacked = found.highest_sacked.max(end);
-                Self::count(segment, now_ns, self.highest_delivered, delivered);
-                self.highest_delivered = self.highest_delivered.max(end);
-            }
-        }
+        found.highest_sacked = found.highest_sacked.max(highest);
+        found.edge = (to, self.first + place as u64);
+    }
+
+    /// The segment that stands there was selectively acknowledged. Mostly it is one: a loop around this would keep for others what
+    /// none comes for.
+    #[inline(never)]
+    fn sack(&mut self, place: usize, now_ns: u64, delivered: &mut Delivered) {
+        let segment = &mut self.sent[place];
+        self.sacked += 1;
+        self.lost -= u32::from(segment.is(LOST));
+        self.retransmitted -= u32::from(segment.is(RETRANSMITTED));
+        segment.marks = (segment.marks | SACKED) & !(LOST | RETRANSMITTED);
+        Self::count(segment, now_ns, self.highest_delivered, delivered);
+        self.highest_delivered = self.highest_delivered.max(segment.end());
+    }
+
+    /// Where the first segment stands that ends beyond `from` and begins at `left` or beyond.
+    fn first_within(&self, left: u64, from: u64) -> usize {
+        let search = || {
+            let place = self.position(from);
+            place - usize::from(place > 0 && self.sent[place - 1].end() > from)
+        };
+        // Mostly a block goes on where the last one ended.
+        let place = match self.found.as_ref().map(|found| found.edge) {
+            Some((end, number)) if end == from => self.place(number),
+            _ => search(),
+        };
+        debug_assert_eq!(place, search());
+        place + usize::from(self.sent.get(place).is_some_and(|segment| segment.seq < left))
     }
 
     /// Marks as lost every segment above which `threshold` segments were selectively acknowledged (RFC 6675 §4,
@@ -550,8 +577,8 @@ impl<P: Stream> Scoreboard<P> {
         }
         trim(&mut known.resent);
         // Segments sent only once stand in the order of time.
-        let mut number = self.first + start as u64;
-        for segment in self.sent.range_mut(start..) {
+        let mut place = start;
+        while let Some(segment) = self.sent.get_mut(place) {
             if !segment.is(SACKED | LOST) {
                 if (segment.sent_ns, segment.end()) >= latest {
                     break;
@@ -563,12 +590,12 @@ impl<P: Stream> Scoreboard<P> {
                 segment.marks |= LOST;
                 self.lost += 1;
                 known.losses += 1;
-                known.repaired_below = known.repaired_below.min(number);
+                known.repaired_below = known.repaired_below.min(self.first + place as u64);
                 found = true;
             }
-            number += 1;
+            place += 1;
         }
-        known.lost_below = number;
+        known.lost_below = self.first + place as u64;
         (found, next)
     }
 
@@ -783,7 +810,7 @@ mod tests {
         let rtt_ns = 20;
         // Segment 4 (sent at 5) is delivered at 25: those sent before it are lost once their own 20 ns are over.
         let delivered = sack(&mut b, &[(401, 501)]);
-        assert_eq!(delivered.latest, Some((5, 501)));
+        assert_eq!(delivered.latest, (5, 501));
         assert_eq!(b.find_losses_by_time((5, 501), rtt_ns + 2, 25), (true, Some(26)));
         assert_eq!(b.pipe(), 10 - 1 - 3, "those of 1, 2 and 3 ns; that of 4 ns has one left");
         assert_eq!(b.find_losses_by_time((5, 501), rtt_ns + 2, 26), (true, None));

@@ -104,8 +104,8 @@ impl<P: Stream> Subflow<P> {
         controller: &mut Controller,
     ) {
         let ack = arrival.ack;
-        let (has_room, full) = (group[r].has_room(), group[r].free_segments() == 0);
         let (una_before, pipe_before, phase_before) = (self.snd_una, group[r].in_flight, group[r].phase);
+        let room = self.rate.is_some().then(|| (group[r].has_room(), group[r].free_segments() == 0));
         let copies = self.copies(arrival.timestamps, group[r].min_rtt_ns);
         let mut delivered = Delivered { copies, ..Delivered::default() };
         self.board.acknowledge(ack, now_ns, &mut delivered);
@@ -200,7 +200,7 @@ impl<P: Stream> Subflow<P> {
             let brought = (bytes, delivered.last_rtt_ns);
             self.grow(now_ns, (una_before, pipe_before), brought, group, r, controller);
         }
-        if self.rate.is_some() {
+        if let Some((has_room, full)) = room {
             let marked = arrival.marked && self.ecn.scalable;
             self.report(now_ns, &delivered, (pipe_before, has_room, full, marked), group, r, controller);
         }

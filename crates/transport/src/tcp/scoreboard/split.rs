@@ -50,7 +50,7 @@ impl<P: Stream> Scoreboard<P> {
         }
         let count = |mark: u8| self.sent.iter().filter(|sent| sent.is(mark)).count() as u32;
         (self.lost, self.retransmitted) = (count(LOST), count(RETRANSMITTED));
-        (found.lost_below, found.repaired_below) = (0, 0);
+        (found.lost_below, found.repaired_below, found.edge) = (0, 0, (0, 0));
         parts
     }
 }
