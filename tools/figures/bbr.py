@@ -4,7 +4,7 @@ from mptcplab.plots import Figure
 
 from tools.figures import draw
 from tools.figures.runs import HUGE, connection, link, run, scenario
-from tools.figures.study import Row, Rows, Study, Table, percent
+from tools.figures.study import Columns, Row, Rows, Study, Table, filled, percent
 
 VERSIONS = {"paper": "version 3", "linux": "version 1"}
 CLEAN = ((10, 40), (40, 40), (100, 20), (100, 100))
@@ -88,18 +88,15 @@ def _figures(rows: Rows) -> list[Figure]:
 
 def _table(rows: Rows, part: str) -> Table:
     if part == "clean":
-        return [["version", "link", "RTT (ms)", "utilisation", "mean queue (BDP)", "longest queue (BDP)"]] + [
-            [
-                VERSIONS[row["variant"]].removeprefix("version "),
-                f"{row['rate_mbps']} Mbit/s",
-                str(row["rtt_ms"]),
-                percent(row["utilization"], 1),
-                f"{row['queue']:.2f}",
-                f"{row['longest']:.2f}",
-            ]
-            for row in rows
-            if row["case"] == "clean"
-        ]
+        columns: Columns = {
+            "version": lambda row: VERSIONS[row["variant"]].removeprefix("version "),
+            "link": "{rate_mbps} Mbit/s",
+            "RTT (ms)": "{rtt_ms}",
+            "utilisation": "{utilization:.1%}",
+            "mean queue (BDP)": "{queue:.2f}",
+            "longest queue (BDP)": "{longest:.2f}",
+        }
+        return filled((row for row in rows if row["case"] == "clean"), columns)
     by = {(row["variant"], row["buffer"]): row for row in rows if row["case"] == "share"}
     return [["buffer (BDP)", "share of version 3", "of version 1", "utilisation with 3", "with 1"]] + [
         [

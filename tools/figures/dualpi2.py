@@ -7,7 +7,7 @@ from mptcplab.plots import Figure, Panel
 
 from tools.figures import draw
 from tools.figures.runs import HUGE, connection, link, run, scenario
-from tools.figures.study import Row, Rows, Study, Table, percent
+from tools.figures.study import Row, Rows, Study, Table, filled
 
 RATE_MBPS = 40.0
 RTTS_MS = (10, 20, 40, 80)
@@ -90,21 +90,17 @@ def _figures(rows: Rows) -> list[Figure]:
 
 
 def _table(rows: Rows, part: str) -> Table:
-    head = ["classic", "flows of each", "RTT (ms)", "DCTCP / classic", "law", "DCTCP waits (ms)", "classic waits (ms)"]
-    return [[*head, "utilisation"]] + [
-        [
-            row["classic"],
-            str(row["flows"]),
-            str(row["rtt_ms"]),
-            f"{row['ratio']:.2f}",
-            f"{row['law']:.2f}",
-            f"{row['low_ms']:.1f}",
-            f"{row['classic_ms']:.1f}",
-            percent(row["utilization"], 1),
-        ]
-        for row in rows
-        if not part or row["classic"] == part
-    ]
+    columns = {
+        "classic": "{classic}",
+        "flows of each": "{flows}",
+        "RTT (ms)": "{rtt_ms}",
+        "DCTCP / classic": "{ratio:.2f}",
+        "law": "{law:.2f}",
+        "DCTCP waits (ms)": "{low_ms:.1f}",
+        "classic waits (ms)": "{classic_ms:.1f}",
+        "utilisation": "{utilization:.1%}",
+    }
+    return filled((row for row in rows if part in ("", row["classic"])), columns)
 
 
 STUDY = Study(

@@ -6,7 +6,7 @@ from mptcplab.plots import Figure, style
 
 from tools.figures import draw
 from tools.figures.runs import HUGE, connection, link, run, scenario, subflow_means
-from tools.figures.study import Row, Rows, Study, Table, percent
+from tools.figures.study import Columns, Row, Rows, Study, Table, filled
 
 EVERY = "{ segments_per_ack = 1 }"
 FLOWS = (2, 5, 10, 20)
@@ -58,27 +58,16 @@ def _queue_figure(rows: Rows) -> list[Figure]:
 
 
 def _queue_table(rows: Rows, _part: str) -> Table:
-    head = [
-        "control",
-        "flows",
-        "queue (packets)",
-        "fixed point",
-        "lost in a minute",
-        "runs without loss",
-        "utilisation",
-    ]
-    return [head] + [
-        [
-            row["control"],
-            str(row["flows"]),
-            f"{row['queue']:.1f}",
-            f"{row['law']:.1f}" if row["control"] == "pert" else "",
-            f"{row['drops']:.0f}",
-            f"{row['lossless']} of 5",
-            percent(row["used"], 1),
-        ]
-        for row in rows
-    ]
+    columns: Columns = {
+        "control": "{control}",
+        "flows": "{flows}",
+        "queue (packets)": "{queue:.1f}",
+        "fixed point": lambda row: f"{row['law']:.1f}" if row["control"] == "pert" else "",
+        "lost in a minute": "{drops:.0f}",
+        "runs without loss": "{lossless} of 5",
+        "utilisation": "{used:.1%}",
+    }
+    return filled(rows, columns)
 
 
 QUEUE = Study(
@@ -151,18 +140,13 @@ def _share_figure(rows: Rows) -> list[Figure]:
 
 
 def _share_table(rows: Rows, part: str) -> Table:
-    parameter = {"mppert": "k", "epsilon": "ε"}[part]
-    head = [parameter, "losses", "share of the first path", "law"]
-    return [head] + [
-        [
-            row["form"].split()[1].replace("-", "−"),
-            f"{LOSS * 100:g}, {LOSS * row['ratio'] * 100:g} %",
-            percent(row["share"], 1),
-            percent(row["law"], 1),
-        ]
-        for row in rows
-        if row["form"].startswith(part)
-    ]
+    columns: Columns = {
+        {"mppert": "k", "epsilon": "ε"}[part]: lambda row: row["form"].split()[1].replace("-", "−"),
+        "losses": lambda row: f"{LOSS * 100:g}, {LOSS * row['ratio'] * 100:g} %",
+        "share of the first path": "{share:.1%}",
+        "law": "{law:.1%}",
+    }
+    return filled((row for row in rows if row["form"].startswith(part)), columns)
 
 
 SHARES = Study(

@@ -6,7 +6,7 @@ from mptcplab.plots import Figure
 
 from tools.figures import draw
 from tools.figures.runs import HUGE, connection, link, run, scenario
-from tools.figures.study import Row, Rows, Study, Table, percent
+from tools.figures.study import Columns, Row, Rows, Study, Table, filled
 
 RATE_MBPS, RTT_MS = 10.0, 40.0
 PACKET = 1500
@@ -151,37 +151,22 @@ def _figures(rows: Rows) -> list[Figure]:
 
 def _table(rows: Rows, part: str) -> Table:
     if part == "sawtooth":
-        head = ["limit (packets)", "mean queue (packets)", "saw-tooth", "utilisation"]
-        return [head] + [
-            [
-                str(row["limit"]),
-                f"{row['queue_packets']:.1f}",
-                "runs empty" if row["law_packets"] is None else f"{row['law_packets']:.1f}",
-                percent(row["utilization"], 1),
-            ]
-            for row in rows
-            if row["limit"]
-        ]
-    head = [
-        "flows",
-        "mean queue (packets)",
-        *(["balance"] if part == "red" else []),
-        "delay (ms)",
-        "utilisation",
-        "lost",
-    ]
-    return [head] + [
-        [
-            str(row["flows"]),
-            f"{row['queue_packets']:.1f}",
-            *([f"{row['law_packets']:.1f}"] if part == "red" else []),
-            f"{row['queue_ms']:.1f}",
-            percent(row["utilization"], 1),
-            percent(row["loss"], 2),
-        ]
-        for row in rows
-        if row["kind"] == part and not row["limit"]
-    ]
+        of_limits: Columns = {
+            "limit (packets)": "{limit}",
+            "mean queue (packets)": "{queue_packets:.1f}",
+            "saw-tooth": lambda row: "runs empty" if row["law_packets"] is None else f"{row['law_packets']:.1f}",
+            "utilisation": "{utilization:.1%}",
+        }
+        return filled((row for row in rows if row["limit"]), of_limits)
+    columns = {
+        "flows": "{flows}",
+        "mean queue (packets)": "{queue_packets:.1f}",
+        **({"balance": "{law_packets:.1f}"} if part == "red" else {}),
+        "delay (ms)": "{queue_ms:.1f}",
+        "utilisation": "{utilization:.1%}",
+        "lost": "{loss:.2%}",
+    }
+    return filled((row for row in rows if row["kind"] == part and not row["limit"]), columns)
 
 
 def _close(rows: Rows, kind: str, within: float) -> bool:

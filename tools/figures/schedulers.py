@@ -4,7 +4,7 @@ from mptcplab.plots import Figure, style
 
 from tools.figures import draw
 from tools.figures.runs import connection, link, run, scenario
-from tools.figures.study import Row, Rows, Study, Table, percent
+from tools.figures.study import Columns, Row, Rows, Study, Table, filled
 
 FORMS = {
     "min-rtt": '"min-rtt"',
@@ -82,31 +82,19 @@ def _figures(rows: Rows) -> list[Figure]:
 
 def _table(rows: Rows, part: str) -> Table:
     alone = {row["buffer_kb"]: row["completion_s"] for row in rows if row["form"] == ALONE}
+    columns: Columns = {
+        "scheduler": "{form}",
+        "receive buffer (kB)": "{buffer_kb}",
+        "time (s)": "{completion_s:.1f}",
+        f"{ALONE} (s)": lambda row: f"{alone[row['buffer_kb']]:.1f}",
+        "data by the fast path": "{share_fast:.0%}",
+        "reinjected segments": "{reinjections:.0f}",
+        "late, p95 (ms)": lambda row: f"{row['late_p95_s'] * 1e3:.0f}",
+    }
     forms = [
         form for form in FORMS if form.replace(", ", "-") == part or (part == "min-rtt" and form == "min-rtt, orp")
     ]
-    head = [
-        "scheduler",
-        "receive buffer (kB)",
-        "time (s)",
-        ALONE + " (s)",
-        "data by the fast path",
-        "reinjected segments",
-        "late, p95 (ms)",
-    ]
-    return [head] + [
-        [
-            row["form"],
-            str(row["buffer_kb"]),
-            f"{row['completion_s']:.1f}",
-            f"{alone[row['buffer_kb']]:.1f}",
-            percent(row["share_fast"]),
-            f"{row['reinjections']:.0f}",
-            f"{row['late_p95_s'] * 1e3:.0f}",
-        ]
-        for row in rows
-        if row["form"] in forms
-    ]
+    return filled((row for row in rows if row["form"] in forms), columns)
 
 
 def _time(rows: Rows, form: str, buffer_kb: int) -> float:

@@ -4,7 +4,7 @@ from mptcplab.plots import Figure, style
 
 from tools.figures import draw
 from tools.figures.runs import HUGE, connection, link, run, scenario, subflow_means
-from tools.figures.study import Row, Rows, Study, Table, percent
+from tools.figures.study import Columns, Row, Rows, Study, Table, filled
 
 CONTROLS = ("reno", "cubic", "ewtcp", "coupled", "lia", "olia", "balia", "wvegas")
 QUEUES = {
@@ -54,18 +54,14 @@ def _share_figure(rows: Rows) -> list[Figure]:
 
 
 def _share_table(rows: Rows, part: str) -> Table:
-    head = ["queue", "connection (Mbit/s)", "one TCP (Mbit/s)", "share", "Jain"]
-    return [head] + [
-        [
-            row["queue"],
-            f"{row['goodput_mbps']:.2f}",
-            f"{row['tcp_mbps']:.2f}",
-            f"{row['share']:.2f}",
-            f"{row['jain']:.3f}",
-        ]
-        for row in rows
-        if row["control"] == part
-    ]
+    columns = {
+        "queue": "{queue}",
+        "connection (Mbit/s)": "{goodput_mbps:.2f}",
+        "one TCP (Mbit/s)": "{tcp_mbps:.2f}",
+        "share": "{share:.2f}",
+        "Jain": "{jain:.3f}",
+    }
+    return filled((row for row in rows if row["control"] == part), columns)
 
 
 def _share_of(rows: Rows, queue: str, controls: tuple[str, ...]) -> list[float]:
@@ -146,17 +142,14 @@ def _delay_figure(rows: Rows) -> list[Figure]:
 
 
 def _delay_table(rows: Rows, _part: str) -> Table:
-    head = ["control", "paths (Mbit/s)", "mean queues (packets)", "utilisation", "goodput (Mbit/s)"]
-    return [head] + [
-        [
-            row["form"],
-            f"{row['rate_mbps']:g}, {row['rate_mbps'] / 2:g}",
-            f"{row['queue_one']:.1f}, {row['queue_two']:.1f}",
-            f"{percent(row['used_one'])}, {percent(row['used_two'])}",
-            f"{row['goodput_mbps']:.2f}",
-        ]
-        for row in rows
-    ]
+    columns: Columns = {
+        "control": "{form}",
+        "paths (Mbit/s)": lambda row: f"{row['rate_mbps']:g}, {row['rate_mbps'] / 2:g}",
+        "mean queues (packets)": "{queue_one:.1f}, {queue_two:.1f}",
+        "utilisation": "{used_one:.0%}, {used_two:.0%}",
+        "goodput (Mbit/s)": "{goodput_mbps:.2f}",
+    }
+    return filled(rows, columns)
 
 
 WVEGAS = Study(

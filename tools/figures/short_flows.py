@@ -4,7 +4,7 @@ from mptcplab.plots import Figure, style
 
 from tools.figures import draw
 from tools.figures.runs import connection, link, run, scenario
-from tools.figures.study import Row, Rows, Study, Table, percent
+from tools.figures.study import Columns, Row, Rows, Study, Table, filled
 
 FORMS = {
     "min-rtt": '"min-rtt"',
@@ -101,21 +101,17 @@ def _share(rows: Rows, form: str, size_kb: int, loss: float) -> float:
 
 
 def _table(rows: Rows, part: str) -> Table:
+    columns: Columns = {
+        "scheduler": "{form}",
+        "loss": "{loss:.0%}",
+        "size (kB)": "{size_kb}",
+        "time (s)": "{completion_s:.3f}",
+        "min-rtt (s)": lambda row: f"{_time(rows, 'min-rtt', row['size_kb'], row['loss']):.3f}",
+        f"{ALONE} (s)": lambda row: f"{_time(rows, ALONE, row['size_kb'], row['loss']):.3f}",
+        "data by the slow path": "{share_slow:.0%}",
+    }
     forms = [form for form in FORMS if form.split(",")[0] == part]
-    head = ["scheduler", "loss", "size (kB)", "time (s)", "min-rtt (s)", ALONE + " (s)", "data by the slow path"]
-    return [head] + [
-        [
-            row["form"],
-            percent(row["loss"]),
-            str(row["size_kb"]),
-            f"{row['completion_s']:.3f}",
-            f"{_time(rows, 'min-rtt', row['size_kb'], row['loss']):.3f}",
-            f"{_time(rows, ALONE, row['size_kb'], row['loss']):.3f}",
-            percent(row["share_slow"]),
-        ]
-        for row in rows
-        if row["form"] in forms
-    ]
+    return filled((row for row in rows if row["form"] in forms), columns)
 
 
 def _floor_s(size_kb: int) -> float:

@@ -5,7 +5,7 @@ from mptcplab.plots import Figure
 from tools.figures import draw
 from tools.figures.queues import COLOURS, QUEUES, SHAPES
 from tools.figures.runs import HUGE, connection, link, run, scenario
-from tools.figures.study import Row, Rows, Study, Table, percent
+from tools.figures.study import Columns, Row, Rows, Study, Table, filled
 
 RATE_MBPS, RTT_MS = 100.0, 40.0
 PACKET = 1500
@@ -85,19 +85,15 @@ def _figures(rows: Rows) -> list[Figure]:
 
 
 def _table(rows: Rows, part: str) -> Table:
-    head = ["flows", "mean delay (ms)", "utilisation", "lost", "sparse: median wait (ms)", "90th percentile (ms)"]
-    return [head] + [
-        [
-            str(row["flows"]),
-            f"{row['queue_ms']:.1f}",
-            percent(row["utilization"], 1),
-            percent(row["loss"], 2),
-            f"{max(row['median_ms'], 0):.1f}",
-            f"{max(row['p90_ms'], 0):.1f}",
-        ]
-        for row in rows
-        if row["kind"] == part
-    ]
+    columns: Columns = {
+        "flows": "{flows}",
+        "mean delay (ms)": "{queue_ms:.1f}",
+        "utilisation": "{utilization:.1%}",
+        "lost": "{loss:.2%}",
+        "sparse: median wait (ms)": lambda row: f"{max(row['median_ms'], 0):.1f}",
+        "90th percentile (ms)": lambda row: f"{max(row['p90_ms'], 0):.1f}",
+    }
+    return filled((row for row in rows if row["kind"] == part), columns)
 
 
 STUDY = Study(

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +13,8 @@ from mptcplab.plots import Figure, write_static
 Row = dict[str, Any]
 Rows = list[Row]
 Table = list[list[str]]
+Columns = Mapping[str, str | Callable[[Row], str]]
+"""Each title with a format of a row's values, such as "{share:.1%}", or with what makes the text of a row."""
 
 PAGES: Final = Path(__file__).resolve().parents[2] / "docs" / "algorithms"
 FIGURES: Final = PAGES / "figures"
@@ -82,6 +84,15 @@ class Study:
 def percent(part: float, digits: int = 0) -> str:
     """A part of one, for a table."""
     return f"{part * 100:.{digits}f} %"
+
+
+def filled(rows: Iterable[Row], columns: Columns) -> Table:
+    """A table of these rows."""
+    table = [list(columns)]
+    for row in rows:
+        cells = (form(row) if callable(form) else form.format_map(row).replace("%", " %") for form in columns.values())
+        table.append(list(cells))
+    return table
 
 
 def _said(value: float | None) -> str:

@@ -11,7 +11,7 @@ from mptcplab.plots import Figure, Panel, style
 from tools.figures import draw
 from tools.figures.response import RENO
 from tools.figures.runs import HUGE, connection, link, run, scenario, subflow_means
-from tools.figures.study import Row, Rows, Study, Table
+from tools.figures.study import Row, Rows, Study, Table, filled
 
 MSS = 1420
 CONTROLS = ("ewtcp", "coupled", "lia", "olia", "balia")
@@ -202,17 +202,13 @@ def _variants(controls: tuple[str, ...] = ("lia", "olia", "balia"), rtts_ms: tup
 
 
 def _variants_table(rows: Rows, part: str) -> Table:
-    head = ["RTT", "variant", "windows", "goodput (Mbit/s)"]
-    return [head] + [
-        [
-            f"{row['rtt_ms']} ms",
-            row["variant"],
-            f"{row['window_1']:.1f}, {row['window_2']:.1f}",
-            f"{row['goodput_mbps']:.2f}",
-        ]
-        for row in rows
-        if row["control"] == part
-    ]
+    columns = {
+        "RTT": "{rtt_ms} ms",
+        "variant": "{variant}",
+        "windows": "{window_1:.1f}, {window_2:.1f}",
+        "goodput (Mbit/s)": "{goodput_mbps:.2f}",
+    }
+    return filled((row for row in rows if row["control"] == part), columns)
 
 
 VARIANTS = Study(
