@@ -1,13 +1,12 @@
 //! The engine `linux`, for Python.
 
-use live::linux::{LinuxError, Plan};
+use live::linux::Plan;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::SimulationError;
 use crate::columns::Form;
-use crate::live_network::{answer, copy};
+use crate::live_network::{answer, copy, run_error};
 use crate::watch::Watch;
 
 /// Run a plan of the engine linux (JSON of `live::linux::Plan`) to its end, in real time.
@@ -36,9 +35,6 @@ pub fn run_linux<'py>(
     if let Some(raised) = watch.into_error() {
         return Err(raised);
     }
-    let outcome = ran.map_err(|error| match error {
-        LinuxError::Invalid(problem) => PyValueError::new_err(problem),
-        other => SimulationError::new_err(other.to_string()),
-    })?;
+    let outcome = ran.map_err(run_error)?;
     answer(py, outcome, if raw { Form::Bytes } else { Form::Arrays })
 }

@@ -2,6 +2,7 @@
 
 use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 
+use live::engine::RunError;
 use live::engine::outcome::Outcome;
 use live::namespace;
 use live::tun::Tun;
@@ -9,6 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::SimulationError;
 use crate::columns::{self, Form};
 
 /// The descriptor, while the caller's Python object keeps it open.
@@ -24,6 +26,14 @@ pub fn borrow<'a>(descriptor: RawFd) -> PyResult<BorrowedFd<'a>> {
 /// A duplicate of a descriptor of the caller.
 pub fn copy(descriptor: RawFd) -> PyResult<OwnedFd> {
     Ok(borrow(descriptor)?.try_clone_to_owned()?)
+}
+
+/// The exception for a run in real time without an outcome.
+pub fn run_error(error: RunError) -> PyErr {
+    match error {
+        RunError::Invalid(problem) => PyValueError::new_err(problem),
+        other => SimulationError::new_err(other.to_string()),
+    }
 }
 
 /// The outcome of a run in real time: `summary` as JSON, samples as columns.

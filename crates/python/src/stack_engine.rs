@@ -1,13 +1,12 @@
 //! The engine `stack`, for Python.
 
-use live::stack_engine::{Plan, StackError};
+use live::stack_engine::Plan;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::SimulationError;
 use crate::columns::Form;
-use crate::live_network::{answer, copy};
+use crate::live_network::{answer, copy, run_error};
 use crate::plugins::{Given, Watchdog};
 use crate::watch::Watch;
 
@@ -41,10 +40,7 @@ pub fn run_stack<'py>(
     if let Some(raised) = watchdog.take_error(py).or(watch.into_error()) {
         return Err(raised);
     }
-    let outcome = ran.map_err(|error| match error {
-        StackError::Invalid(problem) => PyValueError::new_err(problem),
-        other => SimulationError::new_err(other.to_string()),
-    })?;
+    let outcome = ran.map_err(run_error)?;
     traces.map_or(Ok(()), |traces| traces.finish())?;
     answer(py, outcome, Form::Arrays)
 }

@@ -1,12 +1,12 @@
 //! One end of a run of the engine `testbed`, for Python.
 
-use live::testbed::{Plan, TestbedError};
+use live::testbed::Plan;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::SimulationError;
 use crate::columns::{self, Form};
+use crate::live_network::run_error;
 use crate::watch::Watch;
 
 /// Run one end of a plan of the engine testbed (JSON of `live::testbed::Plan`) to its end, in real time, in the
@@ -24,10 +24,7 @@ pub fn run_testbed_end<'py>(py: Python<'py>, plan: &str, progress: Option<Py<PyA
     if let Some(raised) = watch.into_error() {
         return Err(raised);
     }
-    let outcome = ran.map_err(|error| match error {
-        TestbedError::Invalid(problem) => PyValueError::new_err(problem),
-        other => SimulationError::new_err(other.to_string()),
-    })?;
+    let outcome = ran.map_err(run_error)?;
     let summary = serde_json::to_string(&outcome.summary).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let answer = PyDict::new(py);
     answer.set_item("summary", summary)?;

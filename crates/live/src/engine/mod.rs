@@ -14,11 +14,28 @@ use scenario::description::{Connection, Protocol};
 use serde::Deserialize;
 
 use crate::clock::Clock;
-use crate::emulator::{self, Asked, Captures, Network, Route, Running, Translations};
+use crate::emulator::{self, Asked, Captures, EmulatorError, Network, Route, Running, Translations};
 
 /// Time for the threads to get ready before time 0.
 pub(crate) const SET_OFF: Duration = Duration::from_millis(20);
 const LOOK_AFTER: Duration = Duration::from_millis(20);
+
+/// Why a run has no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The plan is inconsistent.
+    #[error("{0}")]
+    Invalid(String),
+    /// `watch` returned false.
+    #[error("stopped")]
+    Stopped,
+    /// The emulator failed.
+    #[error(transparent)]
+    Emulator(#[from] EmulatorError),
+    /// The hosts or their programs failed.
+    #[error("hosts: {0}")]
+    Hosts(#[from] io::Error),
+}
 
 /// TCP options of a data segment, which reduce its payload: timestamps, and with Multipath TCP a mapping with a
 /// DATA_ACK.
@@ -51,7 +68,7 @@ pub struct Port {
 }
 
 /// The emulator's network. `tuns` are the devices in the order of `ports`.
-pub(crate) fn network(ports: &[Port], tuns: Vec<OwnedFd>, packet_bytes: usize) -> io::Result<Network> {
+pub(crate) fn network(ports: &[Port], tuns: Vec<OwnedFd>, packet_bytes: usize) -> Result<Network, EmulatorError> {
     let captures = Captures::create(ports.iter().map(|port| port.capture.as_ref()))?;
     let devices = tuns.into_iter().zip(ports);
     let ports = devices
@@ -61,15 +78,15 @@ pub(crate) fn network(ports: &[Port], tuns: Vec<OwnedFd>, packet_bytes: usize) -
 }
 
 /// Runs the hosts, `work`, on their own thread called `name`, and returns their result. `work` must end soon after its
-/// argument becomes true. `watch` is called every 20 ms with the time in nanoseconds; if it ends the run, there is no
-/// result.
-pub(crate) fn beside<T: Send, E: From<io::Error> + Send>(
+/// argument becomes true. `watch` is called every 20 ms with the time in nanoseconds; if it returns false, the run is
+/// [stopped](RunError::Stopped).
+pub(crate) fn beside<T: Send>(
     emulator: &Running,
     (clock, duration_ns): (Clock, u64),
     watch: &mut dyn FnMut(u64) -> bool,
     name: &str,
-    work: impl FnOnce(&AtomicBool) -> Result<T, E> + Send,
-) -> Result<Option<T>, E> {
+    work: impl FnOnce(&AtomicBool) -> Result<T, RunError> + Send,
+) -> Result<T, RunError> {
     let stop = AtomicBool::new(false);
     let mut stopped = false;
     let answer = std::thread::scope(|scope| {
@@ -85,5 +102,5 @@ pub(crate) fn beside<T: Send, E: From<io::Error> + Send>(
         }
         hosts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
-    Ok((!stopped).then_some(answer))
+    if stopped { Err(RunError::Stopped) } else { Ok(answer) }
 }

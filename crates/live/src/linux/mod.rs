@@ -15,7 +15,6 @@ pub(crate) mod traffic;
 mod transfer;
 pub(crate) mod turn;
 
-use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -25,47 +24,30 @@ use application::outcome::SubflowSamples;
 use scenario::description::Description;
 
 use crate::clock::Clock;
-use crate::emulator::{EmulatorError, FlowKey, Report, Running};
+use crate::emulator::{FlowKey, Report, Running};
 use crate::engine::outcome::{self, Emulation, Outcome, Summary};
-use crate::engine::{SET_OFF, beside, network};
+use crate::engine::{RunError, SET_OFF, beside, network};
 use namespaces::{Namespaces, Pair};
 pub use plan::{Hosts, Plan};
 use traffic::Traffic;
 use transfer::Transfer;
 
-/// Why a run has no outcome.
-#[derive(Debug, thiserror::Error)]
-pub enum LinuxError {
-    /// The plan is inconsistent.
-    #[error("{0}")]
-    Invalid(String),
-    /// `watch` returned false.
-    #[error("stopped")]
-    Stopped,
-    /// The emulator failed.
-    #[error(transparent)]
-    Emulator(#[from] EmulatorError),
-    /// The programs failed.
-    #[error("programs on the hosts: {0}")]
-    Programs(#[from] io::Error),
-}
-
 /// Runs a plan to its end in real time. `watch` is called every 20 ms with the time in nanoseconds. If it returns
-/// false, the run ends with [`LinuxError::Stopped`].
+/// false, the run ends with [`RunError::Stopped`].
 ///
 /// # Errors
-/// [`LinuxError`].
+/// [`RunError`].
 pub fn run(
     plan: &Plan,
     tuns: Vec<OwnedFd>,
     namespaces: &[[OwnedFd; 2]],
     watch: &mut dyn FnMut(u64) -> bool,
-) -> Result<Outcome, LinuxError> {
+) -> Result<Outcome, RunError> {
     let description = Arc::new(plan.description.clone());
     if plan.hosts.len() != description.connections.len() || namespaces.len() != plan.hosts.len() {
-        return Err(LinuxError::Invalid("each kind of connection has a pair of hosts".into()));
+        return Err(RunError::Invalid("each kind of connection has a pair of hosts".into()));
     }
-    let network = network(&plan.ports, tuns, plan.packet_bytes).map_err(EmulatorError::Machine)?;
+    let network = network(&plan.ports, tuns, plan.packet_bytes)?;
     let translations = network.translations.clone();
     let clock = plan.zero_ns.map_or_else(|| Clock::start_in(SET_OFF), Clock::from);
     let emulator = Running::start(Arc::clone(&description), network, clock)?;
@@ -81,10 +63,9 @@ pub fn run(
         traffic.run(stop)?;
         let end_ns = clock.now_ns().min(description.duration_ns);
         let Traffic { runtime, transfers, samples, .. } = traffic;
-        Ok::<Rows, LinuxError>(Rows { runtime, transfers, samples, end_ns })
+        Ok(Rows { runtime, transfers, samples, end_ns })
     };
-    let played = beside(&emulator, (clock, description.duration_ns), watch, "programs", play)?;
-    let Some(rows) = played else { return Err(LinuxError::Stopped) };
+    let rows = beside(&emulator, (clock, description.duration_ns), watch, "programs", play)?;
     let report = emulator.finish()?;
     Ok(rows.into_outcome(&description, report))
 }

@@ -14,12 +14,12 @@ use scenario::convert;
 use scenario::description::{Connection, Description};
 use transport::{Config, ConnectionId, LocalAddress, SubflowId};
 
-use super::error::StackError;
 use super::kernel::Kernel;
 use super::plan::{PLACES, Plan};
 use super::transfer::{Subflow, Transfer};
 use crate::clock::{Clock, sleep_exactly, timespec};
 use crate::emulator::{FlowKey, Translations};
+use crate::engine::RunError;
 use crate::engine::agenda::{self, Agenda, Due};
 use crate::stack::{Address, Device, Driver, Settings};
 use crate::system;
@@ -70,13 +70,13 @@ impl<'p> StackHosts<'p> {
         hosts: [OwnedFd; 2],
         clock: Clock,
         translations: Translations,
-    ) -> Result<StackHosts<'p>, StackError> {
+    ) -> Result<StackHosts<'p>, RunError> {
         let description = &plan.description;
         if plan.networks.len() != description.paths.len() {
-            return Err(StackError::Invalid("each path has a network of its clients".into()));
+            return Err(RunError::Invalid("each path has a network of its clients".into()));
         }
         if let Some(many) = description.connections.iter().find(|each| each.paths.len() > PLACES) {
-            return Err(StackError::Invalid(format!("connection \"{}\" has more than {PLACES} paths", many.name)));
+            return Err(RunError::Invalid(format!("connection \"{}\" has more than {PLACES} paths", many.name)));
         }
         let configs = description
             .connections
@@ -89,7 +89,7 @@ impl<'p> StackHosts<'p> {
                 Ok::<_, scenario::Invalid>(configs)
             })
             .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| StackError::Invalid(error.to_string()))?;
+            .map_err(|error| RunError::Invalid(error.to_string()))?;
         let address = |address| Address { id: 0, address, device: 0, backup: false };
         let clients = plan.client_addresses().map(address).collect();
         let servers = (0..plan.server_addresses()).map(|number| address(plan.server_at(number))).collect();
@@ -99,7 +99,7 @@ impl<'p> StackHosts<'p> {
             match &plan.kernel {
                 Some(host) if host.is_client == (side == CLIENT) => {
                     if host.congestion.len() != description.connections.len() {
-                        return Err(StackError::Invalid("each kind of connection has a congestion control".into()));
+                        return Err(RunError::Invalid("each kind of connection has a congestion control".into()));
                     }
                     let translations = translations.clone();
                     kernel = Some(Kernel::new(plan, side, descriptor, &host.congestion, translations)?);
@@ -153,7 +153,7 @@ impl<'p> StackHosts<'p> {
     }
 
     /// Runs until the end of the scenario, or until `stop`.
-    pub fn run(&mut self, stop: &AtomicBool) -> Result<(), StackError> {
+    pub fn run(&mut self, stop: &AtomicBool) -> Result<(), RunError> {
         sleep_exactly()?;
         // Real-time priority like the emulator's, but lower: hosts that wait for the processor would be slow. The
         // thread sleeps whenever it has nothing to do. Without the privilege, it runs with the default policy.
@@ -188,7 +188,7 @@ impl<'p> StackHosts<'p> {
 
     /// Lets a host receive packets and serve its connections, each packet separately, so that packets acknowledged one
     /// by one in virtual time are so here too. Returns whether more packets may wait.
-    fn turn(&mut self, side: usize) -> Result<bool, StackError> {
+    fn turn(&mut self, side: usize) -> Result<bool, RunError> {
         if self.kernel.as_ref().is_some_and(|kernel| kernel.side == side) {
             return Ok(false);
         }
@@ -199,7 +199,7 @@ impl<'p> StackHosts<'p> {
             while let Some(id) = self.drivers[side].next_touched() {
                 self.serve(now_ns, side, id)?;
             }
-            self.drivers[side].transmit_others(now_ns).map_err(|error| StackError::Invalid(error.to_string()))?;
+            self.drivers[side].transmit_others(now_ns).map_err(|error| RunError::Invalid(error.to_string()))?;
             if !received {
                 return Ok(false);
             }
@@ -222,7 +222,7 @@ impl<'p> StackHosts<'p> {
     }
 
     /// Serves a connection's end as far as possible.
-    fn serve(&mut self, now_ns: u64, side: usize, id: ConnectionId) -> Result<(), StackError> {
+    fn serve(&mut self, now_ns: u64, side: usize, id: ConnectionId) -> Result<(), RunError> {
         let number = match self.transfer_of[side].get(&id) {
             Some(&number) => number,
             None => {
@@ -258,21 +258,21 @@ impl<'p> StackHosts<'p> {
     }
 
     /// Fails if a byte of a transfer was wrong.
-    pub fn check(&self, number: usize) -> Result<(), StackError> {
+    pub fn check(&self, number: usize) -> Result<(), RunError> {
         let Some(transfer) = &self.transfers[number] else { return Ok(()) };
         if let Some(place) = transfer.corrupt {
             let name = &self.description.connections
                 [self.runtime.applications[transfer.application as usize].kind as usize]
                 .name;
-            return Err(StackError::Hosts(io::Error::other(format!(
+            return Err(RunError::Hosts(io::Error::other(format!(
                 "connection \"{name}\": byte {place} of its stream, or one soon after, is not the one that was sent"
             ))));
         }
         Ok(())
     }
 
-    fn transmit(&mut self, now_ns: u64, side: usize, id: ConnectionId) -> Result<(), StackError> {
-        self.drivers[side].transmit(now_ns, id).map_err(|error| StackError::Invalid(error.to_string()))
+    fn transmit(&mut self, now_ns: u64, side: usize, id: ConnectionId) -> Result<(), RunError> {
+        self.drivers[side].transmit(now_ns, id).map_err(|error| RunError::Invalid(error.to_string()))
     }
 
     /// Records the subflows of an end that the transfer does not have yet.
@@ -399,7 +399,7 @@ impl<'p> StackHosts<'p> {
 
     /// Performs the actions that applications have asked for so far. Actions they ask for in response are performed
     /// later, so that a connection that fails at once is not reopened forever.
-    fn carry_out(&mut self, now_ns: u64) -> Result<(), StackError> {
+    fn carry_out(&mut self, now_ns: u64) -> Result<(), RunError> {
         for _ in 0..self.runtime.actions_waiting() {
             match self.runtime.next_action() {
                 Some(Action::Open { application, amount }) => self.open(now_ns, application, amount)?,
@@ -433,7 +433,7 @@ impl<'p> StackHosts<'p> {
     }
 
     /// Opens a connection for an application.
-    fn open(&mut self, now_ns: u64, number: u32, amount: Amount) -> Result<(), StackError> {
+    fn open(&mut self, now_ns: u64, number: u32, amount: Amount) -> Result<(), RunError> {
         let application = &self.runtime.applications[number as usize];
         let (kind, sender) = (application.kind as usize, application.sender);
         let place = self.free.pop().unwrap_or_else(|| {

@@ -4,15 +4,14 @@ use std::os::fd::OwnedFd;
 
 use application::{CLIENT, SERVER};
 
-use super::error::StackError;
 use super::hosts::StackHosts;
 use super::kernel::{Happened, Kernel, LOOK_NS};
 use crate::engine::agenda::Due;
-use crate::engine::kernel_step_bytes;
+use crate::engine::{RunError, kernel_step_bytes};
 
 impl StackHosts<'_> {
     /// Handles what is due on the kernel's side, if there is one. Returns whether there is more.
-    pub fn turn_kernel(&mut self) -> Result<bool, StackError> {
+    pub fn turn_kernel(&mut self) -> Result<bool, RunError> {
         let Some(kernel) = &mut self.kernel else { return Ok(false) };
         let (again, happened) = (std::mem::take(&mut kernel.again), kernel.poll()?);
         for number in again {
@@ -39,7 +38,7 @@ impl StackHosts<'_> {
     }
 
     /// Lets the kernel's client connect for a transfer.
-    pub fn call(&mut self, number: usize, kind: usize) -> Result<(), StackError> {
+    pub fn call(&mut self, number: usize, kind: usize) -> Result<(), RunError> {
         let Some(kernel) = &self.kernel else { return Ok(()) };
         let path = self.description.connections[kind].paths[0];
         let (socket, local) = kernel.call(kind, self.plan.client(0, path, 0), self.plan.server(kind))?;
@@ -47,13 +46,13 @@ impl StackHosts<'_> {
         self.adopt(number, socket)
     }
 
-    fn adopt(&mut self, number: usize, socket: OwnedFd) -> Result<(), StackError> {
+    fn adopt(&mut self, number: usize, socket: OwnedFd) -> Result<(), RunError> {
         let (Some(kernel), Some(transfer)) = (&self.kernel, &mut self.transfers[number]) else { return Ok(()) };
         let kind = self.runtime.applications[transfer.application as usize].kind;
         Ok(kernel.adopt(number, kind as usize, socket, transfer)?)
     }
 
-    fn serve_kernel(&mut self, number: usize) -> Result<(), StackError> {
+    fn serve_kernel(&mut self, number: usize) -> Result<(), RunError> {
         let now_ns = self.clock.now_ns();
         let (Some(kernel), Some(transfer)) = (&mut self.kernel, &mut self.transfers[number]) else { return Ok(()) };
         let kind = self.runtime.applications[transfer.application as usize].kind;

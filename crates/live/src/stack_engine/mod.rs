@@ -5,7 +5,6 @@
 //! lost and read like those of any host. Python sets up the namespaces and passes a [`Plan`]. There are two threads:
 //! the emulator's, and one for the hosts with their programs.
 
-mod error;
 mod hosts;
 mod kernel;
 mod kernel_end;
@@ -20,10 +19,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::clock::Clock;
-use crate::emulator::{EmulatorError, Running};
+use crate::emulator::Running;
 use crate::engine::outcome::Outcome;
-use crate::engine::{SET_OFF, beside, network};
-pub use error::StackError;
+use crate::engine::{RunError, SET_OFF, beside, network};
 use hosts::StackHosts;
 pub use plan::Plan;
 use scenario::Plugins;
@@ -31,11 +29,11 @@ use scenario::Plugins;
 /// Runs a plan to its end in real time. `tuns` are the emulator's devices in the order of the plan's ports. `hosts` are
 /// the devices of the clients' and the servers' stack or, for a host that is the kernel's, its network namespace.
 /// `plugins` are external algorithms that the description names. `watch` is called every 20 ms with the time in
-/// nanoseconds; if it returns false, the run ends with [`StackError::Stopped`]. The decisions of connections are
+/// nanoseconds; if it returns false, the run ends with [`RunError::Stopped`]. The decisions of connections are
 /// written to the folder `traces`, if there is one.
 ///
 /// # Errors
-/// [`StackError`].
+/// [`RunError`].
 pub fn run(
     plan: &Plan,
     plugins: &Plugins,
@@ -43,19 +41,18 @@ pub fn run(
     hosts: [OwnedFd; 2],
     watch: &mut dyn FnMut(u64) -> bool,
     traces: Option<qlog::Folder>,
-) -> Result<Outcome, StackError> {
+) -> Result<Outcome, RunError> {
     let description = Arc::new(plan.description.clone());
-    let network = network(&plan.ports, tuns, plan.packet_bytes).map_err(EmulatorError::Machine)?;
+    let network = network(&plan.ports, tuns, plan.packet_bytes)?;
     let clock = Clock::start_in(SET_OFF);
     let mut hosts = StackHosts::new(plan, plugins, hosts, clock, network.translations.clone())?;
     hosts.traces = traces;
     let emulator = Running::start(Arc::clone(&description), network, clock)?;
     let play = |stop: &AtomicBool| {
         hosts.run(stop)?;
-        Ok::<StackHosts<'_>, StackError>(hosts)
+        Ok(hosts)
     };
-    let played = beside(&emulator, (clock, description.duration_ns), watch, "hosts", play)?;
-    let Some(hosts) = played else { return Err(StackError::Stopped) };
+    let hosts = beside(&emulator, (clock, description.duration_ns), watch, "hosts", play)?;
     let report = emulator.finish()?;
     Ok(hosts.into_outcome(report))
 }

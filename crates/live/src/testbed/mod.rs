@@ -7,7 +7,6 @@ mod machine;
 mod opening;
 mod plan;
 
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use application::outcome::{Connection, SubflowSamples};
 use serde::Serialize;
 
 use crate::clock::Clock;
+use crate::engine::RunError;
 use crate::linux::sampling;
 use crate::linux::traffic::Traffic;
 use machine::Machine;
@@ -23,20 +23,6 @@ pub use plan::{End, Host, Plan};
 const LOOK_AFTER: Duration = Duration::from_millis(20);
 /// How long sockets stay open after the end, so that the other end, whose clock may lag, sees no early close.
 const LINGER: Duration = Duration::from_millis(500);
-
-/// Why a run has no outcome.
-#[derive(Debug, thiserror::Error)]
-pub enum TestbedError {
-    /// The plan is inconsistent.
-    #[error("{0}")]
-    Invalid(String),
-    /// `watch` returned false.
-    #[error("stopped")]
-    Stopped,
-    /// A system call failed.
-    #[error(transparent)]
-    Kernel(#[from] io::Error),
-}
 
 /// The outcome as seen by one end.
 #[derive(Clone, Debug)]
@@ -58,17 +44,17 @@ pub struct Summary {
 }
 
 /// Plays one end of a plan in real time. `watch` is called every 20 ms with the time in nanoseconds. If it returns
-/// false, the run ends with [`TestbedError::Stopped`].
+/// false, the run ends with [`RunError::Stopped`].
 ///
 /// # Errors
-/// [`TestbedError`].
-pub fn run(plan: &Plan, watch: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, TestbedError> {
+/// [`RunError`].
+pub fn run(plan: &Plan, watch: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, RunError> {
     if plan.hosts.len() != plan.description.connections.len() {
-        return Err(TestbedError::Invalid("each kind of connection has its hosts".into()));
+        return Err(RunError::Invalid("each kind of connection has its hosts".into()));
     }
     let paths = plan.description.paths.len();
     if plan.hosts.iter().any(|host| host.paths.is_empty() || host.paths.iter().any(|&(_, path)| path >= paths)) {
-        return Err(TestbedError::Invalid("the client's addresses are those of the description's paths".into()));
+        return Err(RunError::Invalid("the client's addresses are those of the description's paths".into()));
     }
     let clock = Clock::from(plan.zero_ns);
     let stop = AtomicBool::new(false);
@@ -87,7 +73,7 @@ pub fn run(plan: &Plan, watch: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, T
         played.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
     if stopped {
-        return Err(TestbedError::Stopped);
+        return Err(RunError::Stopped);
     }
     #[allow(clippy::disallowed_methods)] // as above
     std::thread::sleep(LINGER);
