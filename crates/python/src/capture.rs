@@ -1,11 +1,11 @@
 //! Captures: writing what a simulation's hosts send and receive as pcapng, and analysing captures.
 
+use crate::columns::{Form, columns};
 use crate::watch::Watch;
 use capture::analysis::laws::{self, Violation};
 use capture::analysis::report::{Acks, Analysis, Segments};
 use capture::analysis::{Analyser, Options};
 use capture::{CaptureError, Writer};
-use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -135,31 +135,14 @@ fn to_python(py: Python<'_>, analysis: Analysis) -> PyResult<Bound<'_, PyDict>> 
     answer.set_item("summary", summary)?;
     answer.set_item("sent", segments(py, analysis.series.sent)?)?;
     answer.set_item("received", segments(py, analysis.series.received)?)?;
-    answer.set_item("acks", acks(py, analysis.series.acks)?)?;
+    let acks = analysis.series.acks;
+    answer.set_item(
+        "acks",
+        columns!(py, Form::Arrays, acks, Acks { time_s, connection, direction, subflow, offset, window }),
+    )?;
     Ok(answer)
 }
 
 fn segments(py: Python<'_>, segments: Segments) -> PyResult<Bound<'_, PyDict>> {
-    let Segments { time_s, connection, direction, subflow, offset, length, note } = segments;
-    let columns = PyDict::new(py);
-    columns.set_item("time_s", PyArray1::from_vec(py, time_s))?;
-    columns.set_item("connection", PyArray1::from_vec(py, connection))?;
-    columns.set_item("direction", PyArray1::from_vec(py, direction))?;
-    columns.set_item("subflow", PyArray1::from_vec(py, subflow))?;
-    columns.set_item("offset", PyArray1::from_vec(py, offset))?;
-    columns.set_item("length", PyArray1::from_vec(py, length))?;
-    columns.set_item("note", PyArray1::from_vec(py, note))?;
-    Ok(columns)
-}
-
-fn acks(py: Python<'_>, acks: Acks) -> PyResult<Bound<'_, PyDict>> {
-    let Acks { time_s, connection, direction, subflow, offset, window } = acks;
-    let columns = PyDict::new(py);
-    columns.set_item("time_s", PyArray1::from_vec(py, time_s))?;
-    columns.set_item("connection", PyArray1::from_vec(py, connection))?;
-    columns.set_item("direction", PyArray1::from_vec(py, direction))?;
-    columns.set_item("subflow", PyArray1::from_vec(py, subflow))?;
-    columns.set_item("offset", PyArray1::from_vec(py, offset))?;
-    columns.set_item("window", PyArray1::from_vec(py, window))?;
-    Ok(columns)
+    Ok(columns!(py, Form::Arrays, segments, Segments { time_s, connection, direction, subflow, offset, length, note }))
 }

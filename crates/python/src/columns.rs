@@ -89,7 +89,7 @@ pub enum Form {
 }
 
 /// Element types of columns.
-trait Number: Element {
+pub(crate) trait Number: Element {
     fn bytes(column: &[Self]) -> Vec<u8>;
 }
 
@@ -103,19 +103,23 @@ macro_rules! number {
     )*};
 }
 
-number!(f64, u32, u64);
+number!(f64, u8, u32, u64);
 
-pub fn of_subflows(py: Python<'_>, samples: SubflowSamples, form: Form) -> PyResult<Bound<'_, PyDict>> {
-    let SubflowSamples { time_s, connection, subflow, goodput_bps, cwnd_segments, srtt_s, in_flight_segments, own } =
-        samples;
-    let columns = PyDict::new(py);
-    columns.set_item("time_s", column(py, time_s, form))?;
-    columns.set_item("connection", column(py, connection, form))?;
-    columns.set_item("subflow", column(py, subflow, form))?;
-    columns.set_item("goodput_bps", column(py, goodput_bps, form))?;
-    columns.set_item("cwnd_segments", column(py, cwnd_segments, form))?;
-    columns.set_item("srtt_s", column(py, srtt_s, form))?;
-    columns.set_item("in_flight_segments", column(py, in_flight_segments, form))?;
+/// A dictionary of the columns of a struct, all of which are named; what follows a semicolon is left out.
+macro_rules! columns {
+    ($py:ident, $form:expr, $samples:expr, $kind:ident { $($name:ident),* $(; $other:ident)? }) => {{
+        let $kind { $($name),* $(, $other: _)? } = $samples;
+        let columns = PyDict::new($py);
+        $(columns.set_item(stringify!($name), $crate::columns::column($py, $name, $form))?;)*
+        columns
+    }};
+}
+pub(crate) use columns;
+
+pub fn of_subflows(py: Python<'_>, mut samples: SubflowSamples, form: Form) -> PyResult<Bound<'_, PyDict>> {
+    let own = std::mem::take(&mut samples.own);
+    let columns = columns!(py, form, samples, SubflowSamples { time_s, connection, subflow, goodput_bps, cwnd_segments, srtt_s,
+        in_flight_segments; own });
     let shown = PyDict::new(py);
     for (name, values) in own {
         shown.set_item(name, column(py, values, form))?;
@@ -125,18 +129,10 @@ pub fn of_subflows(py: Python<'_>, samples: SubflowSamples, form: Form) -> PyRes
 }
 
 pub fn of_links(py: Python<'_>, samples: LinkSamples, form: Form) -> PyResult<Bound<'_, PyDict>> {
-    let LinkSamples { time_s, link, queue_packets, queue_bytes, utilization, drops } = samples;
-    let columns = PyDict::new(py);
-    columns.set_item("time_s", column(py, time_s, form))?;
-    columns.set_item("link", column(py, link, form))?;
-    columns.set_item("queue_packets", column(py, queue_packets, form))?;
-    columns.set_item("queue_bytes", column(py, queue_bytes, form))?;
-    columns.set_item("utilization", column(py, utilization, form))?;
-    columns.set_item("drops", column(py, drops, form))?;
-    Ok(columns)
+    Ok(columns!(py, form, samples, LinkSamples { time_s, link, queue_packets, queue_bytes, utilization, drops }))
 }
 
-fn column<T: Number>(py: Python<'_>, column: Vec<T>, form: Form) -> Bound<'_, PyAny> {
+pub(crate) fn column<T: Number>(py: Python<'_>, column: Vec<T>, form: Form) -> Bound<'_, PyAny> {
     match form {
         Form::Arrays => PyArray1::from_vec(py, column).into_any(),
         Form::Bytes => PyBytes::new(py, &T::bytes(&column)).into_any(),

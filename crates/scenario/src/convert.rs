@@ -4,6 +4,7 @@ use crate::description::{Change, Connection, Description, Direction, Named, Prot
 use crate::random;
 use crate::{Invalid, Plugins};
 use network::{BucketConfig, DisorderConfig, Limit, Link, LinkConfig, Medium, QueueConfig, Trace};
+use std::net::IpAddr;
 use std::sync::Arc;
 use transport::algorithm::{Choice, ChoiceError, Family, Value};
 use transport::{Config, ReceiveBuffer, path_manager};
@@ -113,6 +114,23 @@ pub fn tell<P: transport::Stream>(connection: &mut transport::Connection<P>, now
     if let Some(backup) = set.backup {
         connection.set_address_backup(now_ns, id, backup);
     }
+}
+
+/// The configurations of the two ends of each connection, told the kernel's paths; `server` is the servers' address of a
+/// number.
+pub fn transports(
+    description: &Description,
+    plugins: &Plugins,
+    server: impl Fn(usize) -> IpAddr,
+) -> Result<Vec<[Config; 2]>, Invalid> {
+    let both = |connection: &Connection| {
+        let mut configs = transport(connection, plugins)?;
+        if let Some(told) = &connection.kernel_paths {
+            told.configure(&mut configs, &server);
+        }
+        Ok(configs)
+    };
+    description.connections.iter().map(both).collect()
 }
 
 /// The configurations of the two ends of a connection: the client's, then the server's. Only the client manages paths,

@@ -85,17 +85,8 @@ impl<'d> World<'d> {
     /// Everything as it stands before the first event. `description` has passed the checks of `validate`.
     pub fn new(description: &'d Description, plugins: &Plugins) -> Result<World<'d>, SimulateError> {
         let seed = description.seed;
-        let configs = description
-            .connections
-            .iter()
-            .map(|connection| {
-                let mut configs = convert::transport(connection, plugins)?;
-                if let Some(told) = &connection.kernel_paths {
-                    told.configure(&mut configs, server_address);
-                }
-                Ok(configs.map(Arc::new))
-            })
-            .collect::<Result<Vec<_>, SimulateError>>()?;
+        let configs = convert::transports(description, plugins, server_address)?;
+        let configs: Vec<_> = configs.into_iter().map(|ends| ends.map(Arc::new)).collect();
         let host = |name| Host::new(random::generator(seed, name));
         let mut hosts = [host("host/client"), host("host/server")];
         let mut callers = Vec::new();

@@ -85,9 +85,16 @@ pub struct Report {
     pub link_samples: LinkSamples,
     /// Data segments and their losses, flow by flow.
     pub flows: Vec<FlowCount>,
+    /// How it went.
+    pub quality: Quality,
+}
+
+/// How the emulation went.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct Quality {
     /// Lateness of the packets.
     pub lateness: Lateness,
-    /// Packets that came in.
+    /// Packets that hosts sent.
     pub received: u64,
     /// Packets without a route.
     pub unrouted: u64,

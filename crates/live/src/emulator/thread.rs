@@ -12,7 +12,7 @@ use scenario::description::Description;
 
 use super::emulated_links::{Delivery, EmulatedLinks};
 use super::lateness::Lateness;
-use super::{Captures, EmulatorError, Network, Report};
+use super::{Captures, EmulatorError, Network, Quality, Report};
 use crate::clock::{Clock, sleep_exactly, thread_cpu_ns, timespec};
 use crate::offload::{Cut, FRAME_LIMIT, HEADER_LEN};
 use crate::system;
@@ -123,7 +123,8 @@ fn emulate(
     exit.captures.finish()?;
     let (links, link_samples, flows) = emulated.finish(end_ns.max(description.warmup_ns + 1));
     let cpu_ns = thread_cpu_ns() - cpu_before_ns;
-    Ok(Report { links, link_samples, flows, lateness, received, unrouted, refused, cpu_ns, real_time })
+    let quality = Quality { lateness, received, unrouted, refused, cpu_ns, real_time };
+    Ok(Report { links, link_samples, flows, quality })
 }
 
 /// Reads packets of one port, each at the time it is found. A frame that the host hands over as several packets gives

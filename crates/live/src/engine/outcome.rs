@@ -5,7 +5,7 @@ use application::outcome::SubflowSamples;
 use scenario::outcome::{Link, LinkSamples};
 use serde::Serialize;
 
-use crate::emulator::{FlowCount, FlowKey, Lateness, Report};
+use crate::emulator::{FlowCount, FlowKey, Quality, Report};
 
 /// The outcome of one run.
 #[derive(Clone, Debug)]
@@ -28,37 +28,7 @@ pub struct Summary {
     /// Data segments and their losses by flow, including flows of programs that are not ours.
     pub flows: Vec<FlowCount>,
     /// How the emulation went.
-    pub emulation: Emulation,
-}
-
-/// Quality of the emulation.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Emulation {
-    /// Lateness of the packets.
-    pub lateness: Lateness,
-    /// Packets that hosts sent.
-    pub received: u64,
-    /// Packets without a route.
-    pub unrouted: u64,
-    /// Packets that a host did not accept.
-    pub refused: u64,
-    /// CPU time of the emulator's thread in nanoseconds.
-    pub cpu_ns: u64,
-    /// Whether the thread had a real-time priority.
-    pub real_time: bool,
-}
-
-impl From<&Report> for Emulation {
-    fn from(report: &Report) -> Emulation {
-        Emulation {
-            lateness: report.lateness,
-            received: report.received,
-            unrouted: report.unrouted,
-            refused: report.refused,
-            cpu_ns: report.cpu_ns,
-            real_time: report.real_time,
-        }
-    }
+    pub emulation: Quality,
 }
 
 /// Data segments of a flow that were sent and lost after the warm-up.

@@ -25,7 +25,7 @@ use scenario::description::Description;
 
 use crate::clock::Clock;
 use crate::emulator::{FlowKey, Report, Running};
-use crate::engine::outcome::{self, Emulation, Outcome, Summary};
+use crate::engine::outcome::{self, Outcome, Summary};
 use crate::engine::{RunError, SET_OFF, beside, network};
 use namespaces::{Namespaces, Pair};
 pub use plan::{Hosts, Plan};
@@ -88,7 +88,7 @@ impl Rows {
         let counts = |key: &_| outcome::sent_and_lost(&report, key);
         let row = |application| sampling::row(application, &self.transfers, run_ns, counts);
         let connections = self.runtime.applications.iter().map(row).collect();
-        let emulation = Emulation::from(&report);
+        let emulation = report.quality;
         Outcome {
             summary: Summary { connections, links: report.links, flows: report.flows, emulation },
             subflow_samples: self.samples,

@@ -78,17 +78,7 @@ impl<'p> StackHosts<'p> {
         if let Some(many) = description.connections.iter().find(|each| each.paths.len() > PLACES) {
             return Err(RunError::Invalid(format!("connection \"{}\" has more than {PLACES} paths", many.name)));
         }
-        let configs = description
-            .connections
-            .iter()
-            .map(|connection| {
-                let mut configs = convert::transport(connection, plugins)?;
-                if let Some(told) = &connection.kernel_paths {
-                    told.configure(&mut configs, |number| plan.server_at(number));
-                }
-                Ok::<_, scenario::Invalid>(configs)
-            })
-            .collect::<Result<Vec<_>, _>>()
+        let configs = convert::transports(description, plugins, |number| plan.server_at(number))
             .map_err(|error| RunError::Invalid(error.to_string()))?;
         let address = |address| Address { id: 0, address, device: 0, backup: false };
         let clients = plan.client_addresses().map(address).collect();

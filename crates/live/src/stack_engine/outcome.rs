@@ -6,7 +6,7 @@ use application::{Present, Stream};
 use super::hosts::StackHosts;
 use super::transfer::Transfer;
 use crate::emulator::Report;
-use crate::engine::outcome::{Emulation, Outcome, Summary, sent_and_lost};
+use crate::engine::outcome::{Outcome, Summary, sent_and_lost};
 
 impl StackHosts<'_> {
     /// Adds one row for each subflow (or path, if the application repeats) of a connection that was not complete before
@@ -56,7 +56,7 @@ impl StackHosts<'_> {
             transfer.stream.noticed_ns = sender.and_then(transport::Connection::first_reinjection_ns);
         }
         let connections = (0..self.runtime.applications.len()).map(|number| self.connection(number, &report)).collect();
-        let emulation = Emulation::from(&report);
+        let emulation = report.quality;
         Outcome {
             summary: Summary { connections, links: report.links, flows: report.flows, emulation },
             subflow_samples: std::mem::take(&mut self.samples),

@@ -28,19 +28,7 @@ fn rng(seed: u64) -> Xoshiro256PlusPlus {
 }
 
 fn link_of(rate_bps: u64, delay_ns: u64, queue: QueueConfig) -> Link<u64> {
-    Link::new(
-        LinkConfig {
-            rate_bps,
-            delay_ns,
-            queue,
-            loss: LossConfig::None,
-            trace: None,
-            shared: false,
-            bucket: None,
-            disorder: None,
-        },
-        rng(1),
-    )
+    Link::new(LinkConfig::with_rate(rate_bps, delay_ns, queue), rng(1))
 }
 
 fn packet(tag: u64, size: u16) -> Packet<u64> {

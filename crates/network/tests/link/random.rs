@@ -46,19 +46,7 @@ fn lossy(seed: u64) -> Vec<(u64, u64, bool)> {
         loss_good: 0.01,
         loss_bad: 0.5,
     });
-    let mut link = Link::new(
-        LinkConfig {
-            rate_bps: 10_000_000,
-            delay_ns: 3_000_000,
-            queue,
-            loss,
-            trace: None,
-            shared: false,
-            bucket: None,
-            disorder: None,
-        },
-        rng(seed),
-    );
+    let mut link = Link::new(LinkConfig { loss, ..LinkConfig::with_rate(10_000_000, 3_000_000, queue) }, rng(seed));
     let mut out = Vec::new();
     for tag in 0..20_000_u64 {
         let now_ns = tag * 1_150_000;

@@ -470,6 +470,6 @@ proptest! {
         seed in any::<u64>(),
         operations in prop::collection::vec(operation(), 1..300),
     ) {
-        run(LinkConfig { rate_bps, delay_ns, queue, loss, trace: None, shared: false, bucket: None, disorder: None }, &operations, seed)?;
+        run(LinkConfig { loss, ..LinkConfig::with_rate(rate_bps, delay_ns, queue) }, &operations, seed)?;
     }
 }
