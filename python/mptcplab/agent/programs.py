@@ -6,10 +6,11 @@ As on the engine `linux` (`mptcplab.engines.linux.programs`), but of one end: th
 import os
 import random
 import shutil
-import time
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -18,13 +19,20 @@ from mptcplab.agent.requests import ProgramOfEnd
 from mptcplab.agent.system import Refused
 from mptcplab.engines.linux.programs.diagnostics import LostError, Sockets, TcpSocket
 from mptcplab.engines.linux.programs.ledger import CLIENT, SERVER, Ledger
-from mptcplab.engines.linux.programs.play import ended, listens, said, write_file
+from mptcplab.engines.linux.programs.play import (
+    Agenda,
+    NotListeningError,
+    await_listening,
+    ended,
+    follow,
+    listens,
+    said,
+    write_file,
+)
 from mptcplab.engines.linux.programs.process import Process, words
 
 T = TypeVar("T")
 
-_LOOK_NS: Final = 20_000_000
-_READY_WITHIN_S: Final = 10.0
 _NOBODY: Final = 65_534
 _WITHOUT_RIGHTS: Final = (
     *("setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"),
@@ -88,56 +96,19 @@ class Programs:
     def begin_servers(self) -> None:
         """Raises Refused when one does not come to listen."""
         for one in self._all if self._end == SERVER else ():
-            process = self._begin(one)
-            until_s = time.monotonic() + _READY_WITHIN_S
-            while not listens(IPv4Address(one.values["server"])):
-                if not process.running:
-                    raise Refused(f"{one.name}: the server {ended(process)} before it listened{said(process)}")
-                if time.monotonic() > until_s:
-                    raise Refused(f"{one.name}: the server does not listen, after {_READY_WITHIN_S:g} s{said(process)}")
-                time.sleep(0.02)
+            address = IPv4Address(one.values["server"])
+            try:
+                await_listening(self._begin(one), partial(listens, address))
+            except NotListeningError as error:
+                raise Refused(f"{one.name}: {error}") from None
 
-    def play(self, zero_ns: int, stopped: Any) -> None:  # noqa: ANN401 - threading.Event
+    def play(self, zero_ns: int, stopped: threading.Event) -> None:
         """Until the end of the run, or until the event is set."""
-        of = self._description
-        duration_ns, warmup_ns, sample_ns = of["duration_ns"], of["warmup_ns"], of["sample_ns"]
-        looks = -(-sample_ns // _LOOK_NS) if sample_ns else 1
-        look_ns = sample_ns // looks if sample_ns else 5 * _LOOK_NS
-        agenda: list[tuple[int, int, _One | None]] = []
+        agenda: Agenda = []
         if self._end == CLIENT:
-            agenda += [(one.start_ns, 0, one) for one in self._all]
-            agenda += [(one.stop_ns, 1, one) for one in self._all if one.stop_ns is not None]
-        if 0 < warmup_ns < duration_ns:
-            agenda.append((warmup_ns, 2, None))
-        agenda = sorted((item for item in agenda if item[0] < duration_ns), key=lambda item: item[:2])
-        number = 1
-        while True:
-            look_at_ns = min(number * look_ns, duration_ns)
-            at_ns = min(agenda[0][0], look_at_ns) if agenda else look_at_ns
-            if stopped.wait(max(0.0, (zero_ns + at_ns - time.monotonic_ns()) / 1e9)):
-                return
-            while agenda and agenda[0][0] <= at_ns:
-                _, what, one = agenda.pop(0)
-                self._do(what, one, time.monotonic_ns() - zero_ns)
-            if at_ns < look_at_ns:
-                continue
-            self._look(time.monotonic_ns() - zero_ns)
-            if sample_ns and number % looks == 0:
-                for one in self._all:
-                    one.ledger.sample(number * look_ns, sample_ns)
-            if look_at_ns >= duration_ns:
-                return
-            number += 1
-
-    def _do(self, what: int, one: _One | None, now_ns: int) -> None:
-        if one is None:
-            self._look(now_ns)
-            for each in self._all:
-                each.ledger.warm_up_ends()
-        elif what == 0:
-            self._begin(one)
-        elif one.process is not None:
-            one.process.ask_to_stop()
+            agenda += [(one.start_ns, 0, partial(self._begin, one)) for one in self._all]
+            agenda += [(one.stop_ns, 1, partial(_stop, one)) for one in self._all if one.stop_ns is not None]
+        follow(agenda, self._description, zero_ns, stopped, self._look, [one.ledger for one in self._all])
 
     def _begin(self, one: _One) -> Process:
         command = (*_WITHOUT_RIGHTS, *words(one.asked.words, one.values))
@@ -207,6 +178,11 @@ class Programs:
             "stderr": "" if one.process is None else one.process.output("stderr"),
             "how": "" if one.process is None or finished_ns is None else ended(one.process) + said(one.process),
         }
+
+
+def _stop(one: _One) -> None:
+    if one.process is not None:
+        one.process.ask_to_stop()
 
 
 def time_of(of: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401 - None where the description may have that

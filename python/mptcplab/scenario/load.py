@@ -78,24 +78,9 @@ class Scenario:
         >>> Scenario.load("wifi-lt")
         Traceback (most recent call last):
         mptcplab.scenario.errors.ScenarioError: wifi-lt: found neither a file nor a ready-made name;
-        expected a scenario file or the name of a ready-made scenario; did you mean "wifi-lte"?
+        expected a scenario file or the name of a ready-made one; did you mean "wifi-lte"?
         """
-        source = os.fspath(path)
-        if shipped.is_name(source) and not files.exists(source):
-            file = shipped.scenario_file(source)
-            if file is None:
-                hint = did_you_mean(source, shipped.scenario_names())
-                expected = f"a scenario file or the name of a ready-made scenario{hint}"
-                raise ScenarioError([Problem(source, "", "neither a file nor a ready-made name", expected)])
-            source = str(file)
-        try:
-            text = files.read(source).decode("utf-8-sig")
-        except OSError as error:
-            found = f"nothing readable ({error.strerror or error})"
-            raise ScenarioError([Problem(source, "", found, "a scenario file")]) from error
-        except UnicodeDecodeError as error:
-            found = f"a byte that is not valid UTF-8, at offset {error.start}"
-            raise ScenarioError([Problem(source, "", found, "a TOML file, which is UTF-8")]) from None
+        text, source = read_named(path, "a scenario file", shipped.scenario_file, shipped.scenario_names)
         return cls.from_toml(text, source, overrides)
 
     @classmethod
@@ -343,3 +328,29 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a caller gives
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     return value
+
+
+def read_named(
+    path: str | os.PathLike[str],
+    kind: str,
+    ready_made: Callable[[str], Path | None],
+    names: Callable[[], Sequence[str]],
+) -> tuple[str, str]:
+    """The text of a file or, if there is no file of that name, of a ready-made one; and the file as errors name it.
+
+    Raises ScenarioError.
+    """
+    source = os.fspath(path)
+    if shipped.is_name(source) and not files.exists(source):
+        file = ready_made(source)
+        if file is None:
+            expected = f"{kind} or the name of a ready-made one{did_you_mean(source, names())}"
+            raise ScenarioError([Problem(source, "", "neither a file nor a ready-made name", expected)])
+        source = str(file)
+    try:
+        return files.read(source).decode("utf-8-sig"), source
+    except OSError as error:
+        raise ScenarioError([Problem(source, "", f"nothing readable ({error.strerror or error})", kind)]) from error
+    except UnicodeDecodeError as error:
+        found = f"a byte that is not valid UTF-8, at offset {error.start}"
+        raise ScenarioError([Problem(source, "", found, "a TOML file, which is UTF-8")]) from None

@@ -19,6 +19,7 @@ from mptcplab.scenario import Problem, Scenario, ScenarioError
 from mptcplab.scenario.errors import did_you_mean, one_of, show
 from mptcplab.scenario.lines import Key, Places
 from mptcplab.scenario.load import plain as as_toml
+from mptcplab.scenario.load import read_named
 from mptcplab.scenario.overrides import FILE
 from mptcplab.scenario.read import parse
 
@@ -97,22 +98,7 @@ class Sweep:
 
         Raises ScenarioError with everything that is wrong.
         """
-        source = os.fspath(path)
-        if shipped.is_name(source) and not files.exists(source):
-            file = shipped.sweep_file(source)
-            if file is None:
-                hint = did_you_mean(source, shipped.sweep_names())
-                expected = f"a sweep file or the name of a ready-made one{hint}"
-                raise ScenarioError([Problem(source, "", "neither a file nor a ready-made name", expected)])
-            source = str(file)
-        try:
-            text = files.read(source).decode("utf-8-sig")
-        except OSError as error:
-            found = f"nothing readable ({error.strerror or error})"
-            raise ScenarioError([Problem(source, "", found, "a sweep file")]) from error
-        except UnicodeDecodeError as error:
-            found = f"a byte that is not valid UTF-8, at offset {error.start}"
-            raise ScenarioError([Problem(source, "", found, "a TOML file, which is UTF-8")]) from None
+        text, source = read_named(path, "a sweep file", shipped.sweep_file, shipped.sweep_names)
         reader = _Reader(Places(text, source, (), ""))
         return reader.sweep(parse(text, source), source, text)
 

@@ -4,7 +4,7 @@ import contextlib
 import random
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -145,7 +145,10 @@ class Programs:
             write_file(cast.directory / _END[cast.ledger.sender] / name, size)
         cast.sockets = (client.run(Sockets), server.run(Sockets))
         cast.begin(SERVER)
-        _await_listening(cast)
+        try:
+            await_listening(cast.processes[SERVER], lambda: cast.server.run(partial(listens, pair.server)))
+        except NotListeningError as error:
+            raise _core.SimulationError(f"{cast.name}: {error}") from None
 
     def begin(self, zero_ns: int) -> None:
         """Play from this reading of CLOCK_MONOTONIC on."""
@@ -172,42 +175,13 @@ class Programs:
         self._scratch.close()
 
     def _play(self, zero_ns: int) -> None:
-        duration_ns, warmup_ns = self.description["duration_ns"], self.description["warmup_ns"]
-        sample_ns = self.description["sample_ns"]
-        looks = -(-sample_ns // _LOOK_NS) if sample_ns else 1
-        look_ns = sample_ns // looks if sample_ns else 5 * _LOOK_NS
-        agenda = [(cast.start_ns, 0, partial(cast.begin, CLIENT)) for cast in self.casts]
+        agenda: Agenda = [(cast.start_ns, 0, partial(cast.begin, CLIENT)) for cast in self.casts]
         agenda += [(cast.stop_ns, 1, partial(_stop_client, cast)) for cast in self.casts if cast.stop_ns is not None]
-        if 0 < warmup_ns < duration_ns:
-            agenda.append((warmup_ns, 2, partial(self._warm_up_ends, warmup_ns)))
-        agenda = sorted((item for item in agenda if item[0] < duration_ns), key=lambda item: item[:2])
-        next_look = 1
-        while True:
-            look_at_ns = min(next_look * look_ns, duration_ns)
-            at_ns = min(agenda[0][0], look_at_ns) if agenda else look_at_ns
-            if self._stop.wait(max(0.0, (zero_ns + at_ns - time.monotonic_ns()) / 1e9)):
-                return
-            while agenda and agenda[0][0] <= at_ns:
-                agenda.pop(0)[2]()
-            if at_ns < look_at_ns:
-                continue
-            now_ns = time.monotonic_ns() - zero_ns
-            for cast in self.casts:
-                cast.look(now_ns)
-                if sample_ns and next_look % looks == 0:
-                    cast.ledger.sample(next_look * look_ns, sample_ns)
-            if look_at_ns >= duration_ns:
-                return
-            # A look that is missed on a busy machine is not made up for; samples are.
-            next_look += 1
-            behind = now_ns // look_ns - next_look
-            if behind > 0 and not sample_ns:
-                next_look += behind
+        follow(agenda, self.description, zero_ns, self._stop, self._look, [cast.ledger for cast in self.casts])
 
-    def _warm_up_ends(self, now_ns: int) -> None:
+    def _look(self, now_ns: int) -> None:
         for cast in self.casts:
             cast.look(now_ns)
-            cast.ledger.warm_up_ends()
 
     def _end_all(self) -> None:
         running = [process for cast in self.casts for process in cast.processes.values()]
@@ -236,18 +210,70 @@ def write_file(path: Path, size: int) -> None:
         file.write(_BLOCK[: size % len(_BLOCK)])
 
 
-def _await_listening(cast: Cast) -> None:
-    process = cast.processes[SERVER]
+Agenda = list[tuple[int, int, Callable[[], object]]]
+"""What is due, with its time and its place among what is due at the same time."""
+
+
+def follow(
+    agenda: Agenda,
+    description: Mapping[str, Any],
+    zero_ns: int,
+    stopped: threading.Event,
+    look: Callable[[int], None],
+    ledgers: Sequence[Ledger],
+) -> None:
+    """Do what is due, and `look` at the sockets in between, until the end of the run or the event."""
+    duration_ns, warmup_ns, sample_ns = (description[key] for key in ("duration_ns", "warmup_ns", "sample_ns"))
+
+    def warm_up_ends() -> None:
+        look(warmup_ns)
+        for ledger in ledgers:
+            ledger.warm_up_ends()
+
+    looks = -(-sample_ns // _LOOK_NS) if sample_ns else 1
+    look_ns = sample_ns // looks if sample_ns else 5 * _LOOK_NS
+    warm_up: Agenda = [(warmup_ns, 2, warm_up_ends)] if warmup_ns > 0 else []
+    due = sorted((item for item in agenda + warm_up if item[0] < duration_ns), key=lambda item: item[:2])
+    next_look = 1
+    while True:
+        look_at_ns = min(next_look * look_ns, duration_ns)
+        at_ns = min(due[0][0], look_at_ns) if due else look_at_ns
+        if stopped.wait(max(0.0, (zero_ns + at_ns - time.monotonic_ns()) / 1e9)):
+            return
+        while due and due[0][0] <= at_ns:
+            due.pop(0)[2]()
+        if at_ns < look_at_ns:
+            continue
+        now_ns = time.monotonic_ns() - zero_ns
+        look(now_ns)
+        if sample_ns and next_look % looks == 0:
+            for ledger in ledgers:
+                ledger.sample(next_look * look_ns, sample_ns)
+        if look_at_ns >= duration_ns:
+            return
+        # A look that is missed on a busy machine is not made up for; samples are.
+        next_look += 1
+        behind = now_ns // look_ns - next_look
+        if behind > 0 and not sample_ns:
+            next_look += behind
+
+
+def await_listening(process: Process, listening: Callable[[], bool]) -> None:
+    """Wait for a server. Raises NotListeningError."""
     until_s = time.monotonic() + _READY_WITHIN_S
-    while not cast.server.run(partial(listens, cast.pair.server)):
+    while not listening():
         if not process.running:
-            raise _core.SimulationError(f"{cast.name}: the server {ended(process)} before it listened{said(process)}")
+            raise NotListeningError(f"the server {ended(process)} before it listened{said(process)}")
         if time.monotonic() > until_s:
-            raise _core.SimulationError(
-                f"{cast.name}: the server does not listen at {cast.pair.server}, after {_READY_WITHIN_S:g} s: "
-                f"{' '.join(process.command)}{said(process)}"
+            command = " ".join(process.command)
+            raise NotListeningError(
+                f"the server does not listen, after {_READY_WITHIN_S:g} s: {command}{said(process)}"
             )
         time.sleep(0.01)
+
+
+class NotListeningError(Exception):
+    """A server does not come to listen."""
 
 
 def listens(address: IPv4Address) -> bool:
