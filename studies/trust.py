@@ -1,9 +1,11 @@
-"""How far to trust a number: one line for each kind, from what the other studies have kept. It runs nothing."""
+"""How far to trust a number: a line for each kind, from what is kept of other studies and figures. It runs nothing."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+
+from tools.figures import sharing
 
 from .runs import show
 from .tables import Results, Table
@@ -64,10 +66,11 @@ def theory() -> Iterator[Mapping[str, str]]:
         varied = "loss" if "Loss" in table.title else "RTT"
         apart = [mine / rule - 1 for mine, rule in zip(found, played, strict=True)]
         yield _row(f"LIA's rate on two lossy paths, {varied} of one varied", "its rule played", apart)
-    for table in Results.read("shared-bottleneck").tables:
-        share = dict(zip(_column(table, "control"), map(float, _column(table, "share")), strict=True))
-        apart = [share[control] / 0.5 - 1 for control in ("lia", "olia", "balia", "ewtcp", "coupled")]
-        yield _row(f"share of coupled controls beside a TCP flow, {table.title.rpartition(', ')[2]}", "one half", apart)
+    for queue in sharing.QUEUES:
+        coupled = ("lia", "olia", "balia", "ewtcp", "coupled")
+        rows = [row for row in sharing.SHARED.stored() if row["queue"] == queue and row["control"] in coupled]
+        apart = [row["share"] / 0.5 - 1 for row in rows]
+        yield _row(f"share of coupled controls beside a TCP flow, {queue}", "one half", apart)
     for table in Results.read("khalili-scenarios").tables[:4]:
         control = table.title.rpartition(" ")[2]
         law = "LIA's law" if control == "LIA" else "optimum"

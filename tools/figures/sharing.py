@@ -7,22 +7,25 @@ from tools.figures.runs import HUGE, connection, link, run, scenario, subflow_me
 from tools.figures.study import Columns, Row, Rows, Study, Table, filled
 
 CONTROLS = ("reno", "cubic", "ewtcp", "coupled", "lia", "olia", "balia", "wvegas")
+VARIANTS = tuple(f"{control}, linux" for control in ("lia", "olia", "balia", "wvegas"))
 QUEUES = {
     "RED": '{ kind = "red", min = "15 packets", max = "60 packets", limit = "300 packets" }',
     "drop-tail": '"100 packets"',
 }
 
 
-def _share(control: str, queue: str) -> Row:
+def share(control: str, queue: str) -> Row:
     """Of two subflows over one bottleneck of 15 Mbit/s, beside a TCP of Reno (of CUBIC, for CUBIC)."""
     alone = control if control == "cubic" else "reno"
+    name, _, variant = control.partition(", ")
+    congestion = f'{{ name = "{name}", variant = "{variant}" }}' if variant else f'"{name}"'
     scene = scenario(
         160,
         link("one", "", 10, access=True),
         link("two", "", 10, access=True),
         link("shared", "15 Mbit/s", 40, queue=QUEUES[queue]),
         '[path.a]\nlinks = ["one", "shared"]\n[path.b]\nlinks = ["two", "shared"]\n',
-        connection("m", ["a", "b"], congestion=f'"{control}"', receive_buffer=HUGE, start='["0 s", "2 s"]'),
+        connection("m", ["a", "b"], congestion=congestion, receive_buffer=HUGE, start='["0 s", "2 s"]'),
         connection(
             "tcp", ["a"], protocol='"tcp"', congestion=f'"{alone}"', receive_buffer=HUGE, start='["0 s", "2 s"]'
         ),
@@ -45,7 +48,11 @@ def _share_figure(rows: Rows) -> list[Figure]:
     shown = draw.bars(
         "",
         "share of the connection beside one TCP (%)",
-        [{"name": row["control"], "series": row["queue"], "x": row["share"] * 100} for row in rows],
+        [
+            {"name": row["control"], "series": row["queue"], "x": row["share"] * 100}
+            for row in rows
+            if row["control"] in CONTROLS
+        ],
         dict(zip(QUEUES, style.path_colours(QUEUES).values(), strict=True)),
         {"equal": 50.0, "two flows of three": 200 / 3},
         (0, 100),
@@ -54,14 +61,17 @@ def _share_figure(rows: Rows) -> list[Figure]:
 
 
 def _share_table(rows: Rows, part: str) -> Table:
-    columns = {
+    shown = [row for row in rows if row["control"].partition(", ")[0] == part]
+    variant: Columns = {"variant": lambda row: row["control"].partition(", ")[2] or "paper"}
+    columns: Columns = {
+        **(variant if len(shown) > len(QUEUES) else {}),
         "queue": "{queue}",
         "connection (Mbit/s)": "{goodput_mbps:.2f}",
         "one TCP (Mbit/s)": "{tcp_mbps:.2f}",
         "share": "{share:.2f}",
         "Jain": "{jain:.3f}",
     }
-    return filled((row for row in rows if row["control"] == part), columns)
+    return filled(shown, columns)
 
 
 def _share_of(rows: Rows, queue: str, controls: tuple[str, ...]) -> list[float]:
@@ -71,16 +81,16 @@ def _share_of(rows: Rows, queue: str, controls: tuple[str, ...]) -> list[float]:
 SHARED = Study(
     "shared-bottleneck",
     ("control", "queue"),
-    lambda: [_share(control, queue) for control in CONTROLS for queue in QUEUES],
-    lambda: [_share("lia", "RED"), _share("reno", "RED")],
+    lambda: [share(control, queue) for control in (*CONTROLS, *VARIANTS) for queue in QUEUES],
+    lambda: [share("lia", "RED"), share("reno", "RED")],
     _share_figure,
     _share_table,
     {
         "RED: two uncoupled flows take 60 to 70 %": lambda rows: all(
-            0.6 < share < 0.7 for share in _share_of(rows, "RED", ("reno", "cubic"))
+            0.6 < found < 0.7 for found in _share_of(rows, "RED", ("reno", "cubic"))
         ),
         "RED: coupled ones take 42 to 58 %": lambda rows: all(
-            0.42 < share < 0.58 for share in _share_of(rows, "RED", ("ewtcp", "coupled", "lia", "olia", "balia"))
+            0.42 < found < 0.58 for found in _share_of(rows, "RED", ("ewtcp", "coupled", "lia", "olia", "balia"))
         ),
     },
 )

@@ -62,6 +62,8 @@ class Study:
         lines = ",\n".join("    " + json.dumps(row, ensure_ascii=False) for row in rows)
         self.file.write_text(f'{{\n  "study": "{self.name}",\n  "rows": [\n{lines}\n  ]\n}}\n', encoding="utf-8")
         write_static(self.figures(rows), FIGURES)
+        for picture in FIGURES.glob("*.png"):  # pages show drawings
+            picture.unlink()
         if broken:
             raise AssertionError(f"{self.name}: does not hold: {'; '.join(broken)}")
 
