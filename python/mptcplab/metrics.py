@@ -140,11 +140,6 @@ def simult_flows_limit_s(size_bytes: float, rate_1_bps: float, rate_2_bps: float
     return 1.11 * 8 * size / total + 0.4
 
 
-def aggregates_as_linux_demands(elapsed_s: float, size_bytes: float, rate_1_bps: float, rate_2_bps: float) -> bool:
-    """Whether a transfer meets `simult_flows_limit_s`. Raises MetricInputError."""
-    return float(_non_negative("elapsed_s", elapsed_s)) <= simult_flows_limit_s(size_bytes, rate_1_bps, rate_2_bps)
-
-
 def traffic_shift(rates: npt.ArrayLike) -> Floats:
     """How far the traffic has moved to one path: (s − 1/n)/(1 − 1/n), s the largest share; 0 even, 1 all on one.
 

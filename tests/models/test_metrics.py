@@ -57,8 +57,7 @@ def test_ratios() -> None:
     assert m.request_ratio(50, 50) == 0
     assert m.request_ratio(0, 5) == -1
     np.testing.assert_allclose(m.normalised_throughput([1.0, 3.0], [2.0, 2.0]), [0.5, 1.5])
-    assert m.aggregates_as_linux_demands(1.5, 1e6, 5e6, 3e6)
-    assert not m.aggregates_as_linux_demands(1.52, 1e6, 5e6, 3e6)
+    assert 1.5 < m.simult_flows_limit_s(1e6, 5e6, 3e6) < 1.52
 
 
 @pytest.mark.parametrize(

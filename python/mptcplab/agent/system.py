@@ -190,9 +190,6 @@ def put_back(entry: Mapping[str, Any]) -> None:
             raise ValueError(f"unknown kind {kind!r}")
 
 
-_GONE: Final = ("No such", "Cannot find", "does not exist", "Cannot delete", "Invalid argument")
-
-
 def _if_there(*words: str) -> None:
     try:
         run(*words)

@@ -10,7 +10,6 @@ from mptcplab.scenario.errors import Part, show
 from mptcplab.scenario.model import Document
 
 APPLICATIONS: Final = ("bulk", "file", "rate")
-_WHOLE_S: Final = 10**9
 
 
 def unsupported(scenario: Scenario) -> list[Problem]:

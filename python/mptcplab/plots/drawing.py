@@ -18,8 +18,6 @@ _SIZES: Final = {"light": (640, 170), "dark": (640, 170), "print": (196, 80)}
 """Width and height of a panel in points, without its axis; with it, a printed one is a column wide: 252 points."""
 _PAGE: Final = 460
 """The width of a printed panel that is as wide as two columns and what is between them: 516 points with its axis."""
-_OWN_SCALES: Final = ("color", "fillOpacity", "shape", "stroke", "strokeDash", "x", "y")
-"""A panel's own; a scale that panels shared would have a legend beside that of the panel's colours."""
 _IDENTIFIER = re.compile(r"((?<=id=\")(?:clip|gradient_)|(?<=url\(#)(?:clip|gradient_))\d+")
 
 

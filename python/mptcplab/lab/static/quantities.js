@@ -21,7 +21,7 @@ const SPANS = {
 
 const WRITTEN = /^\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z%/]+)\s*$/;
 
-export function parsed(text) {
+function parsed(text) {
   const found = typeof text === "string" ? WRITTEN.exec(text) : null;
   return found && { number: Number(found[1]), unit: found[2] };
 }

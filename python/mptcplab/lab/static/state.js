@@ -111,10 +111,6 @@ function toAddress(push) {
   });
 }
 
-export function settled() {
-  return writing;
-}
-
 /** Take over what an address says; false when it says nothing. */
 export async function fromAddress() {
   const value = await address.read(location.hash);
