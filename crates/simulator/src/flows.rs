@@ -15,7 +15,7 @@ use network::{Ecn, Enqueue, Link, Medium, Packet, prefetch};
 use scenario::convert;
 use scenario::description::{self, Change, Description};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use transport::{Handle, Outgoing, Sending, Tuple};
+use transport::{Form, Handle, Outgoing, Sending, Tuple};
 use wire::{Compact, IPV4_HEADER_LEN, SackBlocks, Segment, Span};
 
 /// Connections of kind `k` in the description use this port plus `k` at the server.
@@ -355,46 +355,47 @@ impl Fabric {
         }
     }
 
-    /// Sends `segment` on `flow`, for the reason given, to the first link of its route.
-    #[inline]
-    pub fn send_compact(
-        &mut self,
-        now_ns: u64,
-        (flow, sending): (u32, Sending),
-        segment: &mut Compact<Span>,
-        ecn: Ecn,
-    ) -> Result<(), Box<SimulateError>> {
-        if self.looked_at {
-            let mut whole = Segment::default();
-            segment.expand_into(&mut whole);
-            return self.send(now_ns, (flow, sending), &mut whole, ecn);
-        }
-        let slot = self.segments.insert(in_flight::tag(flow, sending), segment);
-        self.send_slot(now_ns, flow, slot, (segment.header_len(), segment.payload.len), ecn);
-        Ok(())
-    }
-
-    /// As [`Self::send_compact`], for a pure ACK with SACK blocks.
+    /// Sends what was written to `out` on `flow` to the first link of its route.
     #[inline(never)]
-    pub fn send_selective(
+    pub fn send_outgoing(
         &mut self,
         now_ns: u64,
         flow: u32,
+        form: Form,
         out: &mut Outgoing<Span>,
-        ecn: Ecn,
     ) -> Result<(), Box<SimulateError>> {
-        if !self.looked_at
-            && let Some(slot) = self.segments.insert_selective(flow, &out.compact, &out.blocks)
-        {
-            let header_len = out.compact.header_len() + out.blocks.wire_len();
-            self.send_slot(now_ns, flow, slot, (header_len, 0), ecn);
-            return Ok(());
+        if form == Form::Whole || self.looked_at {
+            return self.send_expanded(now_ns, flow, form, out);
         }
-        out.expand();
-        self.send(now_ns, (flow, Sending::First), &mut out.segment, ecn)
+        let (mut header_len, data_len) = (out.compact.header_len(), out.compact.payload.len);
+        let slot = if form == Form::Compact {
+            self.segments.insert(in_flight::tag(flow, out.sending), &out.compact)
+        } else {
+            let Some(slot) = self.segments.insert_selective(flow, &out.compact, &out.blocks) else {
+                return self.send_expanded(now_ns, flow, form, out);
+            };
+            header_len += out.blocks.wire_len();
+            slot
+        };
+        self.send_slot(now_ns, flow, slot, (header_len, data_len), out.ecn);
+        Ok(())
     }
 
-    /// As [`Self::send_compact`], for any segment. Takes the boxed parts out of `segment`.
+    /// As [`Self::send_outgoing`], for what is to be seen whole or does not fit into little room.
+    fn send_expanded(
+        &mut self,
+        now_ns: u64,
+        flow: u32,
+        form: Form,
+        out: &mut Outgoing<Span>,
+    ) -> Result<(), Box<SimulateError>> {
+        if form != Form::Whole {
+            out.expand();
+        }
+        self.send(now_ns, (flow, out.sending), &mut out.segment, out.ecn)
+    }
+
+    /// Sends `segment` on `flow`, for the reason given, to the first link of its route. Takes the boxed parts out of `segment`.
     #[inline(never)]
     pub fn send(
         &mut self,

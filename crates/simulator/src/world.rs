@@ -602,7 +602,7 @@ impl<'d> World<'d> {
     /// A packet reaches a host.
     #[inline(never)]
     fn receive(&mut self, arrived: Arrived) -> Step {
-        if let Some((to, handle, held)) = self.fabric.arrived_compact(arrived) {
+        let (to, id) = if let Some((to, handle, held)) = self.fabric.arrived_compact(arrived) {
             let host = &mut self.hosts[to as usize % 2];
             if arrived.is_marked() {
                 host.connection_mut(handle.connection).congestion_experienced(handle.subflow);
@@ -620,24 +620,26 @@ impl<'d> World<'d> {
                 let flow = in_flight::flow_of(beside);
                 self.attribute(arrived, (flow, seq), to as usize % 2, handle);
             }
-            return self.drive_on(to as usize, handle.connection);
-        }
-        self.receive_other(arrived)
-    }
-
-    /// [`Self::receive`] for an acknowledgment with SACK blocks, or any other segment.
-    #[inline(never)]
-    fn receive_other(&mut self, arrived: Arrived) -> Step {
-        let Some((to, handle, segment, blocks)) = self.fabric.arrived_selective(arrived) else {
+            (to, handle.connection)
+        } else if let Some(receiver) = self.receive_selective(arrived) {
+            receiver
+        } else {
             return self.receive_any(arrived);
         };
+        self.drive_on(to as usize, id)
+    }
+
+    /// [`Self::receive`] for an acknowledgment with SACK blocks. Returns whose it is; `None` if it is another segment.
+    #[inline(never)]
+    fn receive_selective(&mut self, arrived: Arrived) -> Option<(u32, ConnectionId)> {
+        let (to, handle, segment, blocks) = self.fabric.arrived_selective(arrived)?;
         let host = &mut self.hosts[to as usize % 2];
         if arrived.is_marked() {
             host.connection_mut(handle.connection).congestion_experienced(handle.subflow);
         }
         host.receive_compact_on(self.now_ns, handle, segment, &blocks, &mut self.outgoing.segment);
         self.fabric.received(arrived);
-        self.drive(to as usize)
+        Some((to, handle.connection))
     }
 
     /// [`Self::receive`] for any segment.
@@ -768,68 +770,25 @@ impl<'d> World<'d> {
     #[inline(always)]
     fn drive_on(&mut self, endpoint: usize, id: ConnectionId) -> Step {
         let (number, side, now_ns) = (endpoint / 2, endpoint % 2, self.now_ns);
-        let end = &mut self.endpoints[endpoint];
-        let connection = self.hosts[side].known_connection_mut(id);
-        let transfer = &mut self.transfers[number];
+        let mut connection = self.hosts[side].known_connection_mut(id);
+        let mut transfer = &mut self.transfers[number];
         if let Err(misplaced) = transfer.poll(now_ns, side, connection) {
             let application = &self.runtime.applications[transfer.application as usize];
             let name = &self.description.connections[application.kind as usize].name;
             return Err(Box::new(misplaced.into_error(name, application.index)));
         }
+        let mut end = &mut self.endpoints[endpoint];
         while let Some((subflow, form)) = connection.transmit_either(now_ns, &mut self.outgoing) {
-            let flow = match end.flow(subflow) {
-                Some(flow) if form != Form::Whole => flow,
+            match end.flow(subflow) {
+                Some(flow) if form != Form::Whole => {
+                    self.fabric.send_outgoing(now_ns, flow, form, &mut self.outgoing)?;
+                }
                 known => {
-                    // A SYN may be of another subflow that has the id of one whose join came to nothing.
-                    let flags = self.outgoing.segment.flags;
-                    let is_new = flags.syn() && !flags.ack();
-                    let former = match known {
-                        Some(flow) if is_new && self.fabric.ends(flow, side) != connection.tuple(subflow) => known,
-                        _ => None,
-                    };
-                    match known {
-                        Some(flow) if former.is_none() => flow,
-                        _ => {
-                            let application = &mut self.runtime.applications[transfer.application as usize];
-                            let paths = &self.description.connections[application.kind as usize].paths;
-                            let tuple = connection.tuple(subflow);
-                            let handle = Handle { connection: id, subflow };
-                            let of = (number as u32, application.kind);
-                            let opened = subflow_of(tuple, side, of, transfer.first_address, paths, handle);
-                            if application.content.repeats() {
-                                application.record.place(opened.path);
-                            }
-                            let flow = self.fabric.open(opened) + side as u32;
-                            if let Some(former) = former {
-                                // Its join came to nothing, and another one has its id.
-                                let number = former / 2;
-                                transfer
-                                    .subflows
-                                    .iter_mut()
-                                    .filter(|each| **each == number)
-                                    .for_each(|each| *each = flow / 2);
-                                self.fabric.disown(former, side);
-                                self.former.push((of.0, number));
-                            } else {
-                                transfer.subflows.push(flow / 2);
-                            }
-                            end.set_flow(subflow, flow);
-                            flow
-                        }
-                    }
+                    self.send_whole(endpoint, Handle { connection: id, subflow }, known, form)?;
+                    connection = self.hosts[side].known_connection_mut(id);
+                    transfer = &mut self.transfers[number];
+                    end = &mut self.endpoints[endpoint];
                 }
-            };
-            let ecn = self.outgoing.ecn;
-            match form {
-                Form::Compact => {
-                    let sending = self.outgoing.sending;
-                    self.fabric.send_compact(now_ns, (flow, sending), &mut self.outgoing.compact, ecn)?;
-                }
-                Form::Whole => {
-                    let sending = self.outgoing.sending;
-                    self.fabric.send(now_ns, (flow, sending), &mut self.outgoing.segment, ecn)?;
-                }
-                Form::Selective => self.fabric.send_selective(now_ns, flow, &mut self.outgoing, ecn)?,
             }
         }
         let timeout_ns = connection.next_timeout_ns().min(transfer.next_read_ns(now_ns, side, connection));
@@ -839,6 +798,48 @@ impl<'d> World<'d> {
         }
         let news = transfer.take_news();
         if news.is_empty() { Ok(()) } else { self.take_news(number, news) }
+    }
+
+    /// Sends what `handle` of `endpoint` has written, which may be the first segment of a subflow. `known`: the flow of the
+    /// subflow that had this id until now.
+    #[inline(never)]
+    fn send_whole(&mut self, endpoint: usize, handle: Handle, known: Option<u32>, form: Form) -> Step {
+        let side = endpoint % 2;
+        let tuple = self.hosts[side].connection(handle.connection).tuple(handle.subflow);
+        // A SYN may be of another subflow that has the id of one whose join came to nothing.
+        let flags = self.outgoing.segment.flags;
+        let is_new = flags.syn() && !flags.ack();
+        let flow = match known {
+            Some(flow) if !is_new || self.fabric.ends(flow, side) == tuple => flow,
+            former => self.open_flow(endpoint, tuple, handle, former),
+        };
+        self.fabric.send_outgoing(self.now_ns, flow, form, &mut self.outgoing)
+    }
+
+    /// A new subflow of `endpoint`, the first with its id or in place of that with the flow `former`. Returns its flow.
+    #[cold]
+    fn open_flow(&mut self, endpoint: usize, tuple: Tuple, handle: Handle, former: Option<u32>) -> u32 {
+        let (number, side) = (endpoint / 2, endpoint % 2);
+        let transfer = &mut self.transfers[number];
+        let application = &mut self.runtime.applications[transfer.application as usize];
+        let paths = &self.description.connections[application.kind as usize].paths;
+        let of = (number as u32, application.kind);
+        let opened = subflow_of(tuple, side, of, transfer.first_address, paths, handle);
+        if application.content.repeats() {
+            application.record.place(opened.path);
+        }
+        let flow = self.fabric.open(opened) + side as u32;
+        if let Some(former) = former {
+            // Its join came to nothing, and another one has its id.
+            let number = former / 2;
+            transfer.subflows.iter_mut().filter(|each| **each == number).for_each(|each| *each = flow / 2);
+            self.fabric.disown(former, side);
+            self.former.push((of.0, number));
+        } else {
+            transfer.subflows.push(flow / 2);
+        }
+        self.endpoints[endpoint].set_flow(handle.subflow, flow);
+        flow
     }
 }
 
