@@ -24,7 +24,6 @@ from . import (
     kernel_infos,
     kernel_paths,
     khalili_scenarios,
-    lia_two_paths,
     linux_virtual,
     loss_throughput,
     model_scenarios,
@@ -45,7 +44,6 @@ from .tables import Results, draw_pages
 STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "loss-throughput": loss_throughput.main,
     "cubic-response": cubic_response.main,
-    "lia-two-paths": lia_two_paths.main,
     "shared-detection": shared_detection.main,
     "kernel-fairness": kernel_fairness.main,
     "kernel-delay": kernel_delay.main,

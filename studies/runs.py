@@ -7,7 +7,6 @@ from pathlib import Path
 
 import mptcplab
 import numpy as np
-import numpy.typing as npt
 from mptcplab.models.checks import Array
 from mptcplab.results.result import Result
 from mptcplab.scenario import Scenario
@@ -81,12 +80,6 @@ def link_loss(result: Result, link: str) -> float:
     links = result.links
     rows = links.filter((links["name"] == link) & (links["direction"] == "down"))["loss_rate"].drop_nulls().to_numpy()
     return float(rows.mean()) if len(rows) else float("nan")
-
-
-def rmse(found: npt.ArrayLike, expected: npt.ArrayLike) -> float:
-    """Root of the mean squared difference."""
-    difference = np.asarray(found, dtype=np.float64) - np.asarray(expected, dtype=np.float64)
-    return float(np.sqrt(np.mean(difference**2)))
 
 
 PRINTED: list[Table] = []

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from tools.figures import sharing
+from tools.figures import sharing, two_paths
 
+from . import rules
 from .runs import show
 from .tables import Results, Table
 
@@ -37,6 +39,15 @@ def _row(what: str, against: str, apart: Sequence[float]) -> dict[str, str]:
     }
 
 
+def _from_play(row: Mapping[str, Any]) -> float:
+    """How far LIA's rate on two paths is from that of its rule, played at the measured RTTs."""
+    segment_mbit = two_paths.MSS * 8 / 1e6
+    rtts_s = [row[f"law_window_{path}"] * segment_mbit / row[f"law_mbps_{path}"] for path in (1, 2)]
+    found = sum(row[f"goodput_mbps_{path}"] for path in (1, 2)) / segment_mbit
+    loss = 0.005 if row["sweep"] == "rtt" else float(row["sweep"].removeprefix("loss-")) / 100
+    return float(found / rules.play(rules.lia, [loss, row["loss_2"]], rtts_s).rates.sum() - 1)
+
+
 def theory() -> Iterator[Mapping[str, str]]:
     """Against closed forms, or the rules played by themselves."""
     independent, regular, *_ = Results.read("loss-throughput").tables
@@ -58,14 +69,11 @@ def theory() -> Iterator[Mapping[str, str]]:
         ]
         losses = "regular" if law == "RFC 9438" else "independent"
         yield _row(f"CUBIC's window where it is not Reno-friendly, {losses} losses", law, own)
-    for table in Results.read("lia-two-paths").tables:
-        found, played = (
-            [sum(map(float, cell.split(" + "))) for cell in _column(table, name)]
-            for name in ("simulated, segments/s", "rule played")
-        )
-        varied = "loss" if "Loss" in table.title else "RTT"
-        apart = [mine / rule - 1 for mine, rule in zip(found, played, strict=True)]
-        yield _row(f"LIA's rate on two lossy paths, {varied} of one varied", "its rule played", apart)
+    lia = next(study for study in two_paths.STUDIES if study.name == "lia-two-paths").stored()
+    for varied in ("loss", "rtt"):
+        apart = [_from_play(row) for row in lia if row["sweep"].startswith(varied)]
+        what = "loss" if varied == "loss" else "RTT"
+        yield _row(f"LIA's rate on two lossy paths, {what} of one varied", "its rule played", apart)
     for queue in sharing.QUEUES:
         coupled = ("lia", "olia", "balia", "ewtcp", "coupled")
         rows = [row for row in sharing.SHARED.stored() if row["queue"] == queue and row["control"] in coupled]
