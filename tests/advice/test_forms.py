@@ -79,14 +79,16 @@ def test_lines_for_ipv6_have_no_ipv4(form: str) -> None:
 def test_the_way_back_restores_every_sysctl_that_was_set(form: str) -> None:
     """What is saved before the first change, by name, is read again after the last."""
     there, _, back = "\n".join(commands(SETTINGS["mixed"], PATHS)[form]).partition("# the way back")
-    (saved,) = re.findall(r"^sysctl ([\w. ]+) > (\S+)$", there, re.MULTILINE)
-    keys = set(re.findall(r"(net\.[\w.]+) ?=", there))
-    assert keys == set(saved[0].split())
+    kept = {file: names.split() for names, file in re.findall(r"^sysctl ([\w./ ]+) > (\S+)$", there, re.MULTILINE)}
+    keys = set(re.findall(r"(net[./][\w./]+) ?=", there))
+    assert keys == {key for names in kept.values() for key in names}
     assert "net.ipv4.tcp_rmem" in keys
-    assert f"sysctl -p {saved[1]}" in back
-    assert there.index(f"> {saved[1]}") < min(
-        there.index(f"{key}{sign}") for key in keys for sign in ("=", " =") if f"{key}{sign}" in there
-    )
+    assert sum("rp_filter" in key for key in keys) == (0 if form == "uci" else len(SETTINGS["mixed"].used) - 1)
+    for file, names in kept.items():
+        assert f"sysctl -p {file}" in back
+        assert there.index(f"> {file}") < min(
+            there.index(f"{key}{sign}") for key in names for sign in ("=", " =") if f"{key}{sign}" in there
+        )
 
 
 def test_a_free_choice_has_no_commands() -> None:

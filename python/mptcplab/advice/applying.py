@@ -50,7 +50,7 @@ def commands(setup: Setup, places: Sequence[Place]) -> list[Command]:
         count = str(setup.subflows)
         found.append(Command(("ip", "mptcp", "limits", "set", "subflows", count, "add_addr_accepted", count)))
     found.append(Command(("ip", "mptcp", "endpoint", "flush")))
-    for line in (*routes(setup), *endpoints(setup)):
+    for line in (*routes(setup), *(f"sysctl -w {key}=2" for key in setup.filters), *endpoints(setup)):
         for place in places:
             line = place.fill(line)
         found.append(Command(tuple(line.split())))
@@ -135,10 +135,11 @@ def state_file() -> Path:
 
 
 def _snapshot(setup: Setup, places: Sequence[Place]) -> dict[str, Any]:
-    names = [place.interface for place in places if place.path in setup.used[1:]]
     keys = ["net.mptcp.enabled", *setup.sysctls]
-    if not setup.ipv6:
-        keys += [f"net/ipv4/conf/{name}/rp_filter" for name in names]
+    for key in setup.filters:
+        for place in places:
+            key = place.fill(key)
+        keys.append(key)
     family = _family(setup.ipv6)
     save = ["ip", family, "route", "save", "default"]
     saved = subprocess.run(save, capture_output=True, check=True, timeout=30).stdout

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from mptcplab.advice.commands.setup import CHECK, Setup, sysctl_lines, upload_lines, word
+from mptcplab.advice.commands.setup import CHECK, Setup, interface, sysctl_lines, upload_lines, word
 
 BEFORE: Final = "/run/before-mptcp"
 """What was there before, in files that begin so; gone after a restart, as is what was set."""
@@ -19,9 +19,11 @@ def lines(setup: Setup) -> list[str]:
         "# on the host with the paths: new connections open on " + setup.members[0],
         *upload_lines(setup),
         f"{setup.ip_route} save default > {BEFORE}.routes",
+        *([f"sysctl {' '.join(setup.filters)} > {BEFORE}.filters"] if setup.filters else []),
         f"ip mptcp endpoint show > {BEFORE}.endpoints",
         "ip mptcp endpoint flush",
         *routes(setup),
+        *(f"sysctl -w {key}=2" for key in setup.filters),
         *endpoints(setup),
         *([] if setup.is_tcp else ["# programs that do not ask for Multipath TCP: mptcpize run PROGRAM, at both ends"]),
         *CHECK[: 2 if setup.is_tcp else None],
@@ -30,6 +32,7 @@ def lines(setup: Setup) -> list[str]:
         f"while read -r endpoint; do ip mptcp endpoint add $endpoint; done < {BEFORE}.endpoints",
         f"{setup.ip_route} flush exact default",
         f"{setup.ip_route} restore < {BEFORE}.routes",
+        *([f"sysctl -p {BEFORE}.filters"] if setup.filters else []),
         "# the way back, on both hosts",
         f"sysctl -p {BEFORE}.sysctls",
         f"ip mptcp limits set $(cat {BEFORE}.limits)",
@@ -41,19 +44,15 @@ def routes(setup: Setup) -> list[str]:
     """A default route for each path: without one of its own a subflow never leaves on its path."""
     found = []
     for place, path in enumerate(setup.used):
-        name = word(path)
         # IPv6 takes no metric for 1024, which is that of router advertisements.
         metric = f" metric {setup.metric(path)}" if place > 0 or setup.ipv6 else ""
-        found.append(f"{setup.ip_route} replace default via GATEWAY_OF_{name} dev INTERFACE_OF_{name}{metric}")
-        if place > 0 and not setup.ipv6:
-            # A strict filter would drop what comes back on a path that is not the route to the server.
-            found.append(f"sysctl -w net/ipv4/conf/INTERFACE_OF_{name}/rp_filter=2")
+        found.append(f"{setup.ip_route} replace default via GATEWAY_OF_{word(path)} dev {interface(path)}{metric}")
     return found
 
 
 def endpoints(setup: Setup) -> list[str]:
     """One for each path but the first."""
     return [
-        f"ip mptcp endpoint add ADDRESS_ON_{word(path)} dev INTERFACE_OF_{word(path)} {' '.join(setup.flags(path))}"
+        f"ip mptcp endpoint add ADDRESS_ON_{word(path)} dev {interface(path)} {' '.join(setup.flags(path))}"
         for path in setup.used[1:]
     ]

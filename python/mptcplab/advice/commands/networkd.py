@@ -2,7 +2,7 @@
 
 from mptcplab.advice.commands.iproute import endpoints
 from mptcplab.advice.commands.networkmanager import limits
-from mptcplab.advice.commands.setup import CHECK, Setup, lasting_lines, lasting_undo, word
+from mptcplab.advice.commands.setup import CHECK, Setup, lasting_filters, lasting_lines, lasting_undo, word
 
 
 def lines(setup: Setup) -> list[str]:
@@ -12,12 +12,13 @@ def lines(setup: Setup) -> list[str]:
         "# on the host with the paths; networkctl status INTERFACE has the name of its .network file",
         *(line for path in paths for line in drop_in(setup, path)),
         "networkctl reload",
+        *lasting_filters(setup),
         *hosts(setup),
         *CHECK,
         "# the way back",
         *(f"rm -f {_file(path)}" for path in paths),
         "networkctl reload",
-        *lasting_undo(),
+        *lasting_undo(setup),
     ]
 
 

@@ -1,6 +1,6 @@
 """With NetworkManager 1.40 or newer, which keeps the endpoints itself; it survives a restart."""
 
-from mptcplab.advice.commands.setup import CHECK, Setup, lasting_lines, lasting_undo, word
+from mptcplab.advice.commands.setup import CHECK, Setup, lasting_filters, lasting_lines, lasting_undo, word
 
 
 def lines(setup: Setup) -> list[str]:
@@ -8,6 +8,7 @@ def lines(setup: Setup) -> list[str]:
     return [
         *both_hosts(setup),
         "# on the host with the paths; nmcli connection show has the names of connections",
+        *lasting_filters(setup),
         *connections(setup),
         *CHECK,
         "# the way back",
@@ -17,7 +18,7 @@ def lines(setup: Setup) -> list[str]:
             for path in (*setup.used, *setup.left_out)
         ),
         *(f"nmcli connection up CONNECTION_OF_{word(path)}" for path in (*setup.used, *setup.left_out)),
-        *lasting_undo(),
+        *lasting_undo(setup),
     ]
 
 

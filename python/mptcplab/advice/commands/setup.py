@@ -12,8 +12,9 @@ MODULES: Final = ("bbr", "dctcp")
 """Controls that most distributions build as modules, tcp_NAME."""
 _MOST_SUBFLOWS: Final = 8
 """The kernel's own bound (MPTCP_SUBFLOWS_MAX)."""
-LASTING_BEFORE: Final = "/etc/before-mptcp.sysctls"
-"""Where the sysctls are kept that files replace."""
+LASTING_BEFORE: Final = "/etc/before-mptcp"
+"""Where the sysctls are kept that files replace, in files that begin so."""
+_FILTERS: Final = "/etc/sysctl.d/91-mptcp-filters.conf"
 FIRST_METRIC: Final = 100
 """Of the first path's default route where a program gives every route a metric; the others follow."""
 
@@ -78,6 +79,11 @@ class Setup:
             found["net.ipv4.tcp_wmem"] = f"4096 16384 {self.buffer_bytes}"
         return found
 
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """Sysctls of the host with the paths: a strict filter drops what comes back where no route to the server is."""
+        return () if self.ipv6 else tuple(f"net/ipv4/conf/{interface(path)}/rp_filter" for path in self.used[1:])
+
     def here(self) -> "Setup":
         """For the host with the paths, whose control may be its own."""
         return replace(self, control=self.upload, upload="") if self.upload else self
@@ -109,6 +115,11 @@ def word(path: str) -> str:
     return "".join(letter.upper() if letter.isalnum() and letter.isascii() else "_" for letter in path)
 
 
+def interface(path: str) -> str:
+    """The placeholder for that of a path."""
+    return f"INTERFACE_OF_{word(path)}"
+
+
 def known_lines(setup: Setup) -> list[str]:
     """That make the kernel know the control."""
     lines = [f"modprobe {setup.module}"] if setup.module else []
@@ -134,7 +145,7 @@ def lasting_lines(setup: Setup, start: Sequence[str]) -> list[str]:
     """Files that set the sysctls at every start, and a unit that runs `start` after them."""
     keys = r"\n".join(f"{key} = {value}" for key, value in setup.sysctls.items())
     lines = [
-        f"sysctl {' '.join(setup.sysctls)} > {LASTING_BEFORE}",
+        f"sysctl {' '.join(setup.sysctls)} > {LASTING_BEFORE}.sysctls",
         f"printf '{keys}\\n' > /etc/sysctl.d/90-mptcp.conf",
     ]
     if setup.module:
@@ -157,12 +168,25 @@ def lasting_lines(setup: Setup, start: Sequence[str]) -> list[str]:
     return lines
 
 
-def lasting_undo() -> list[str]:
-    """The way back from `lasting_lines`."""
+def lasting_filters(setup: Setup) -> list[str]:
+    """A file that loosens the filters of the host with the paths at every start."""
+    if not setup.filters:
+        return []
+    keys = r"\n".join(f"{key} = 2" for key in setup.filters)
     return [
+        f"sysctl {' '.join(setup.filters)} > {LASTING_BEFORE}.filters",
+        f"printf '{keys}\\n' > {_FILTERS}",
+        f"sysctl -p {_FILTERS}",
+    ]
+
+
+def lasting_undo(setup: Setup) -> list[str]:
+    """The way back from `lasting_lines` and `lasting_filters`."""
+    return [
+        *([f"rm -f {_FILTERS}", f"sysctl -p {LASTING_BEFORE}.filters"] if setup.filters else []),
         "systemctl disable --now mptcp-setup.service 2>/dev/null",
         "rm -f /etc/systemd/system/mptcp-setup.service /etc/sysctl.d/90-mptcp.conf /etc/modules-load.d/mptcp.conf",
-        f"sysctl -p {LASTING_BEFORE}",
+        f"sysctl -p {LASTING_BEFORE}.sysctls",
         "ip mptcp endpoint flush",
     ]
 

@@ -10,33 +10,43 @@ from mptcplab.advice.commands.setup import LASTING_BEFORE, Setup, word
 def lines(setup: Setup) -> list[str]:
     """To paste on the router, as root."""
     setup = setup.here()
-    paths = (*setup.used, *setup.left_out)
+    options = _options(setup)
+    every = f"for option in {' '.join(options)}; do"
     return [
         "# UCI's names of the interfaces, such as wan1: uci show network",
         *([f"mptcplab bpf load {setup.program}"] if setup.program else []),
-        *(f"uci set network.UCI_OF_{word(path)}.metric={setup.metric(path)}" for path in paths),
-        "# OpenMPTCProuter",
-        f"uci set network.globals.multipath={'disable' if setup.is_tcp else 'enable'}",
-        f"uci set network.globals.congestion={setup.control}",
-        *([] if setup.is_tcp else [f"uci set network.globals.mptcp_subflows={setup.subflows}"]),
-        *(f"uci set network.UCI_OF_{word(path)}.multipath={mode(setup, path)}" for path in paths),
+        f"{every} uci -q show network.$option || :; done > {LASTING_BEFORE}.uci",
+        "# interfaces, and globals of OpenMPTCProuter",
+        *(f"uci set network.{option}={value}" for option, value in options.items()),
         "uci commit network",
         "/etc/init.d/network reload",
         "/etc/init.d/mptcp restart   # OpenMPTCProuter; on OpenWrt these instead, with the package ip-full:",
-        f"sysctl {' '.join(setup.sysctls)} > {LASTING_BEFORE}",
+        f"sysctl {' '.join(setup.sysctls)} > {LASTING_BEFORE}.sysctls",
         *(f"echo {key}={value!r} >> /etc/sysctl.d/90-mptcp.conf" for key, value in setup.sysctls.items()),
         *_hotplug(setup),
         "/etc/init.d/sysctl restart && ifup -a",
         "# check, while a connection is open: ip mptcp endpoint show; ss -Mni",
         "# the way back",
-        *(f"uci -q delete network.UCI_OF_{word(path)}.multipath" for path in paths),
-        *(f"uci -q delete network.UCI_OF_{word(path)}.metric" for path in paths),
+        f"{every} uci -q delete network.$option || :; done",
+        f"sed 's/^/set /' {LASTING_BEFORE}.uci | uci batch",
         "uci commit network",
         "rm -f /etc/hotplug.d/iface/90-mptcp /etc/sysctl.d/90-mptcp.conf",
-        f"[ ! -e {LASTING_BEFORE} ] || sysctl -p {LASTING_BEFORE}",
+        f"[ ! -e {LASTING_BEFORE}.sysctls ] || sysctl -p {LASTING_BEFORE}.sysctls",
         "ip mptcp endpoint flush",
         "/etc/init.d/network reload",
     ]
+
+
+def _options(setup: Setup) -> dict[str, str]:
+    """Of the file `network`, with their values."""
+    paths = (*setup.used, *setup.left_out)
+    return {
+        **{f"UCI_OF_{word(path)}.metric": str(setup.metric(path)) for path in paths},
+        **{f"UCI_OF_{word(path)}.multipath": mode(setup, path) for path in paths},
+        "globals.multipath": "disable" if setup.is_tcp else "enable",
+        "globals.congestion": setup.control,
+        **({} if setup.is_tcp else {"globals.mptcp_subflows": str(setup.subflows)}),
+    }
 
 
 def mode(setup: Setup, path: str) -> str:
