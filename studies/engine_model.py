@@ -7,7 +7,7 @@ from .runs import per_run, run, scenario_text, show
 
 SEEDS: Final = 5
 SHARED: Final = ("reno", "ewtcp", "lia", "olia", "balia", "coupled")
-_LOSSY: Final = """
+LOSSY: Final = """
 duration = "120 s"
 [link.one]
 rate = "20 Mbit/s"
@@ -55,7 +55,7 @@ def _rows() -> Iterator[Mapping[str, str]]:
         yield from _compared(f"`wifi-lte`, 120 s, {control}", scenario_text("wifi-lte"), changes)
     for control in SHARED:
         changes = [f"connection.m.congestion={control}"]
-        yield from _compared(f"two paths of 1 % and 2 % loss, {control}", _LOSSY, changes)
+        yield from _compared(f"two paths of 1 % and 2 % loss, {control}", LOSSY, changes)
 
 
 def main() -> None:

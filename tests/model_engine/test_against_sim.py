@@ -12,29 +12,9 @@ import pytest
 from mptcplab import Scenario, run
 from mptcplab.comparison.side_by_side import EngineComparison
 
+from studies.engine_model import LOSSY
+
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
-
-LOSSY = """
-duration = "120 s"
-
-[link.one]
-rate = "20 Mbit/s"
-delay = "10 ms"
-queue = "100 packets"
-down.loss = "1 %"
-
-[link.two]
-rate = "20 Mbit/s"
-delay = "10 ms"
-queue = "100 packets"
-down.loss = "2 %"
-
-[connection.m]
-paths = ["one", "two"]
-
-[measure]
-warmup = "10 s"
-"""
 
 
 def compared(scenario: Scenario) -> EngineComparison:
