@@ -116,8 +116,6 @@ here is on the empty floor: it uses engines, and only the page and the commands 
 UPWARD = {
     ("plugins/loading.py", "results"): "the columns that a plug-in's own must not be called like",
     ("plots/comparisons.py", "comparison"): "what is compared, to draw it",
-    ("engines/linux_virtual/kernel_comparison.py", "comparison"): "the estimate by which two kernels are compared",
-    ("engines/linux_virtual/bound.py", "comparison"): "the estimate by which two kernels are compared",
 }
 
 

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from mptcplab.comparison.statistics import CONFIDENCE
+from mptcplab.analysis.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
+    from mptcplab.analysis.statistics import Estimate
     from mptcplab.comparison.settings import Comparison
-    from mptcplab.comparison.statistics import Estimate
 
 
 def build(comparison: "Comparison") -> dict[str, Any]:

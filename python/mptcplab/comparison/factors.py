@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mptcplab.comparison import statistics
+from mptcplab.analysis import statistics
 
 if TYPE_CHECKING:
+    from mptcplab.analysis.statistics import Floats
     from mptcplab.comparison.settings import Comparison, FactorEffect, Level, Value
-    from mptcplab.comparison.statistics import Floats
 
 
 def effects(comparison: "Comparison") -> "tuple[FactorEffect, ...]":

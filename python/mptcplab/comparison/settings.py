@@ -7,9 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from mptcplab.comparison import states, statistics
+from mptcplab.analysis import statistics
+from mptcplab.analysis.statistics import Estimate, Floats
+from mptcplab.comparison import states
 from mptcplab.comparison.metric import Metric
-from mptcplab.comparison.statistics import Estimate, Floats
 
 if TYPE_CHECKING:
     import polars as pl

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from mptcplab.analysis.statistics import CONFIDENCE
 from mptcplab.comparison.settings import text_of
-from mptcplab.comparison.statistics import CONFIDENCE
 from mptcplab.render.text_tables import Field, Table, decimals, formatter
 
 if TYPE_CHECKING:

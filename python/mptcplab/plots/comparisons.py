@@ -12,8 +12,8 @@ from mptcplab.plots.distributions import step_rows, steps
 from mptcplab.plots.result import Figure, Panel
 
 if TYPE_CHECKING:
+    from mptcplab.analysis.statistics import Estimate
     from mptcplab.comparison.settings import Comparison
-    from mptcplab.comparison.statistics import Estimate
     from mptcplab.plots.charts import Chart
     from mptcplab.plots.style import Theme, Width
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mptcplab import files
+from mptcplab.analysis.statistics import CONFIDENCE
 from mptcplab.capture.divergence import Divergence, divergence
 from mptcplab.capture.settings import Capture
-from mptcplab.comparison.effects import CONFIDENCE, Effect, effect
 from mptcplab.engines.runner import captures, run
 from mptcplab.render.text_tables import Field, Table
+from mptcplab.results.effects import Effect, effect
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mptcplab.comparison.effects import effects
+from mptcplab.results.effects import effects
 from mptcplab.scenario.units import RATE, TIME, UnreadableError, read
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from mptcplab import files
 from mptcplab.capture.divergence import Divergence, divergence
 from mptcplab.capture.settings import Capture
-from mptcplab.comparison.effects import Effect, effects
 from mptcplab.engines.catalogue import find
 from mptcplab.engines.runner import captures, run
 from mptcplab.render.text_tables import Field, Table
+from mptcplab.results.effects import Effect, effects
 
 if TYPE_CHECKING:
     from mptcplab.results.result import Result

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from mptcplab.comparison.effects import effect
+from mptcplab.results.effects import effect
 
 
 def test_mean_and_interval_of_pairs() -> None:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from mptcplab.comparison import statistics
+from mptcplab.analysis import statistics
 from mptcplab.comparison.metric import Metric
 from mptcplab.comparison.settings import Comparison
 from scipy import stats

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mptcplab.results.result import Result
+import numpy as np
 
-CONFIDENCE: Final = 0.95
+from mptcplab.analysis.statistics import estimate
+from mptcplab.results.result import Result
 
 QUANTITIES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "connections": (("name",), ("goodput_bps", "completion_s")),
@@ -80,18 +81,11 @@ def effect(what: str, quantity: str, pairs: Sequence[tuple[float, float]]) -> Ef
     """The effect over pairs of a reference and a value."""
     number = len(pairs)
     same = sum(value == again for value, again in pairs)
-    means = [sum(side) / number for side in zip(*pairs, strict=True)]
+    reference, value = (sum(side) / number for side in zip(*pairs, strict=True))
     apart = [again / value - 1 if value else 0.0 if again == value else math.nan for value, again in pairs]
-    mean = sum(apart) / number
-    if math.isnan(mean):
-        return Effect(what, quantity, means[0], means[1], None, None, number, same)
-    half = None
-    if number > 1:
-        from scipy.stats import t  # loads slowly
-
-        deviation = math.sqrt(sum((each - mean) ** 2 for each in apart) / (number - 1))
-        half = float(t.ppf((1 + CONFIDENCE) / 2, number - 1)) * deviation / math.sqrt(number)
-    return Effect(what, quantity, means[0], means[1], mean, half, number, same)
+    found = None if math.isnan(sum(apart)) else estimate(np.array(apart))
+    mean, half = (None, None) if found is None else (found.mean, found.half)
+    return Effect(what, quantity, reference, value, mean, half, number, same)
 
 
 def _values(
