@@ -44,14 +44,14 @@ impl<P: Stream> Connection<P> {
             if whole && !self.rx.window.allows(offset, len) {
                 // Not in the connection's window, whatever room the subflow has: it is not taken, and so not acknowledged
                 // (RFC 8684 §3.3.5).
-                self.subflows[r].take_echo(options.timestamps, now_ns);
+                self.take_echo(r, options.timestamps, len, now_ns);
                 self.subflows[r].received.data_segments += 1;
                 self.owe_acknowledgment(r);
                 return;
             }
             let needed = self.fallback.checksum() || !whole || m.to != end;
             if needed && !self.keep_mapping(r, m) {
-                self.subflows[r].take_echo(options.timestamps, now_ns);
+                self.take_echo(r, options.timestamps, len, now_ns);
                 self.subflows[r].received.data_segments += 1;
                 return; // as if it had been lost
             }
@@ -69,12 +69,24 @@ impl<P: Stream> Connection<P> {
         (offset, timestamps): (Offset, Option<Timestamps>),
         payload: P,
     ) {
+        self.take_echo(r, timestamps, payload.len() as u64, now_ns);
         let subflow = &mut self.subflows[r];
-        subflow.take_echo(timestamps, now_ns);
         if seq == subflow.rcv_nxt && subflow.reorder.is_empty() {
             self.data_in_order::<KNOWN>(now_ns, r, seq, offset, payload);
         } else {
             self.data_at_hole(now_ns, r, seq, offset, payload);
+        }
+    }
+
+    /// Learns the round trip from an echo, for the receive buffer that grows. On TCP the buffer is looked at again when one is
+    /// over, which may be earlier now.
+    #[inline(always)]
+    fn take_echo(&mut self, r: usize, timestamps: Option<Timestamps>, len: u64, now_ns: u64) {
+        let Some(tuning) = &mut self.rx.window.tuning else { return };
+        if tuning.shared {
+            self.subflows[r].take_each_echo(timestamps, now_ns);
+        } else if self.subflows[r].take_echo(timestamps, len, now_ns) {
+            tuning.look_again();
         }
     }
 

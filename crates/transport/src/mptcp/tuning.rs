@@ -32,7 +32,7 @@ impl<P: Stream> Connection<P> {
                 && (s.state != State::SynSent || s.snd_nxt > 0)
         };
         let (rtt_ns, ratio) = self.subflows.iter().filter(there).fold((0, Ratio::MOST), |(rtt_ns, ratio), s| {
-            (s.receive_rtt_ns.max(rtt_ns), s.rcv_ssthresh.ratio.min(ratio))
+            (s.receive_rtt_ns().max(rtt_ns), s.rcv_ssthresh.ratio.min(ratio))
         });
         let seen = Seen { rtt_ns, ratio, read, unread: if tuning.shared { 0 } else { unread } };
         if tuning.next_round(now_ns, seen) {

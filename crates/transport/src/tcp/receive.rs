@@ -154,16 +154,39 @@ impl<P: Stream> Subflow<P> {
         }
     }
 
-    /// Learns the round trip from the timestamp that a data segment echoes, in milliseconds: all that a pure receiver
-    /// knows of it (RFC 7323 §4).
-    pub fn take_echo(&mut self, timestamps: Option<Timestamps>, now_ns: u64) {
-        let Some(t) = timestamps.filter(|t| self.timestamps && t.echo != 0) else { return };
-        let ms = Self::ts_now(now_ns).wrapping_sub(t.echo);
-        if ms < 1 << 20 {
-            let rtt_ns = u64::from(ms.max(1)) * 1_000_000;
-            let old_ns = self.receive_rtt_ns;
-            self.receive_rtt_ns = if rtt_ns < old_ns || old_ns == 0 { rtt_ns } else { (7 * old_ns + rtt_ns) / 8 };
+    /// Learns the round trip from the timestamp that a segment with `len` octets of data echoes, in milliseconds: all that a
+    /// pure receiver knows of it (RFC 7323 §4). As Linux does (`tcp_rcv_rtt_measure_ts`, `tcp_rcv_rtt_update`): the first
+    /// segment with an echo tells, if it is a full-sized one; others have waited for it at the sender. A shorter round trip
+    /// holds at once, of a longer one an eighth counts. One that the clock does not show counts as a millisecond, where Linux
+    /// has only what filling the window took (`tcp_rcv_rtt_measure`). Answers whether it was shorter.
+    #[inline]
+    pub fn take_echo(&mut self, timestamps: Option<Timestamps>, len: u64, now_ns: u64) -> bool {
+        let Some(t) = timestamps.filter(|t| self.timestamps && t.echo != self.last_echo) else { return false };
+        self.last_echo = t.echo;
+        len >= u64::from(self.rcv_ssthresh.longest) && self.learn_receive_rtt(Self::ts_now(now_ns).wrapping_sub(t.echo))
+    }
+
+    /// As [`take_echo`](Self::take_echo), from every segment: of a subflow of Multipath TCP.
+    #[inline]
+    pub fn take_each_echo(&mut self, timestamps: Option<Timestamps>, now_ns: u64) {
+        if let Some(t) = timestamps.filter(|t| self.timestamps && t.echo != 0) {
+            self.learn_receive_rtt(Self::ts_now(now_ns).wrapping_sub(t.echo));
         }
+    }
+
+    fn learn_receive_rtt(&mut self, ms: u32) -> bool {
+        if ms >= 1 << 19 {
+            return false;
+        }
+        let (sample, old) = (1_000 * ms.max(1), self.receive_rtt);
+        let shorter = old == 0 || 8 * sample < old;
+        self.receive_rtt = if shorter { 8 * sample } else { old - (old >> 3) + sample };
+        shorter
+    }
+
+    /// The round trip as the receiver of data knows it, in whole microseconds; 0: not known.
+    pub fn receive_rtt_ns(&self) -> u64 {
+        u64::from(self.receive_rtt >> 3) * 1_000
     }
 
     /// Data of so many octets came while a hole is open, or opens one. `room`: more pieces may be held.
@@ -314,10 +337,39 @@ mod tests {
         end.keep_timestamp(1, stamps(60));
         assert!(!end.is_recent(stamps(59)) && end.is_recent(stamps(60)) && end.is_recent(None));
         assert_eq!(end.own_timestamps(NOW_NS), Timestamps { value: 7, echo: 60 });
-        end.take_echo(Some(Timestamps { value: 0, echo: 3 }), NOW_NS);
-        assert_eq!(end.receive_rtt_ns, 4_000_000);
-        end.take_echo(Some(Timestamps { value: 0, echo: 8 }), 20_000_000);
-        assert_eq!(end.receive_rtt_ns, (7 * 4_000_000 + 12_000_000) / 8);
+    }
+
+    #[test]
+    fn every_segment_of_multipath_tcp_tells_the_round_trip_to_the_receiver() {
+        let mut end = established(&TcpOptions::default());
+        let stamps = |echo| Some(Timestamps { value: 0, echo });
+        end.take_each_echo(stamps(3), 7_000_000);
+        assert_eq!(end.receive_rtt_ns(), 4_000_000);
+        end.take_each_echo(stamps(8), 20_000_000);
+        end.take_each_echo(stamps(0), 20_000_000);
+        assert_eq!(end.receive_rtt_ns(), (7 * 4_000_000 + 12_000_000) / 8);
+        end.take_each_echo(stamps(8), 21_000_000);
+        assert_eq!(end.receive_rtt_ns(), (7 * 5_000_000 + 13_000_000) / 8);
+    }
+
+    #[test]
+    fn the_first_full_sized_segment_with_an_echo_tells_the_round_trip_to_the_receiver() {
+        let mut end = established(&TcpOptions::default());
+        let mut take = |echo, len, now_ms: u64| {
+            end.take_echo(Some(Timestamps { value: 0, echo }), len, now_ms * 1_000_000);
+            end.receive_rtt_ns()
+        };
+        assert_eq!(take(0, 1_448, 3), 0, "nothing was echoed");
+        assert_eq!(take(4, 1_448, 44), 40_000_000);
+        assert_eq!(take(4, 1_448, 68), 40_000_000, "of one echo only the first");
+        assert_eq!(take(5, 1_448, 69), 43_000_000, "(7 · 40 + 64) / 8");
+        assert_eq!(take(6, 100, 36), 43_000_000, "a short segment waited for others");
+        assert_eq!(take(6, 1_448, 36), 43_000_000, "and the echo has been seen");
+        assert_eq!(take(7, 1_448, 37), 30_000_000, "a shorter one holds at once");
+        // 240,000 - 30,000 + 31,000 eighths of a microsecond are 30,125 µs, without its half in the next: 30,234 µs.
+        assert_eq!(take(8, 1_448, 39), 30_125_000);
+        assert_eq!(take(9, 1_448, 40), 30_234_000);
+        assert_eq!(take(41, 1_448, 41), 1_000_000, "less than a millisecond");
     }
 
     #[test]

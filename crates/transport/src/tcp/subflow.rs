@@ -115,8 +115,10 @@ pub struct Subflow<P: Stream> {
 
     /// Up to where the receive window may go, where the buffer grows.
     pub rcv_ssthresh: RcvSsthresh,
-    /// Smoothed RTT as the receiver of data sees it, from timestamp echoes; 0 when unknown.
-    pub receive_rtt_ns: u64,
+    /// Smoothed RTT as the receiver of data sees it, from timestamp echoes, in eighths of a microsecond; 0 when unknown.
+    pub(super) receive_rtt: u32,
+    /// The timestamp that was echoed last: from each one sample is enough.
+    pub(super) last_echo: u32,
     pub received: ReceivedCounts,
     /// None as long as nothing was lost, probed for, or marked.
     pub losses: Option<Box<Losses>>,
@@ -203,7 +205,8 @@ impl<P: Stream> Subflow<P> {
             rcv_nxt: 0,
             snd_wl1: 0,
             right: 0,
-            receive_rtt_ns: 0,
+            receive_rtt: 0,
+            last_echo: 0,
             reorder: Reorder::new(),
             fins: Fins::default(),
             next_offset: Offset::FIRST,

@@ -102,6 +102,12 @@ impl Tuning {
         now_ns >= self.ends_ns
     }
 
+    /// Round trips are shorter than was known when this one began. On TCP this counts at once (`tcp_rcv_space_adjust`); MPTCP
+    /// waits as long as one was when the buffer was last looked at (`mptcp_rcv_space_adjust` keeps it).
+    pub fn look_again(&mut self) {
+        self.ends_ns = 0;
+    }
+
     /// Dynamic right-sizing: if more was read in the last round trip than in any before, the buffer holds twice that and 16
     /// segments, and as much more as a sender that goes on growing so needs in the next two. It never shrinks. Answers whether it
     /// has grown.
@@ -148,6 +154,17 @@ mod tests {
 
     fn seen(read: u64) -> Seen {
         Seen { rtt_ns: RTT_NS, ratio: Ratio::of_segment(1448), read, unread: 0 }
+    }
+
+    #[test]
+    fn a_round_trip_that_turns_out_shorter_is_over_earlier() {
+        let mut tuning = Tuning::new(1460, false);
+        tuning.begin(1);
+        assert!(!tuning.next_round(RTT_NS, seen(20_000)));
+        assert!(!tuning.round_is_over(RTT_NS - 5));
+        tuning.look_again();
+        assert!(tuning.round_is_over(RTT_NS - 5));
+        assert!(tuning.next_round(RTT_NS - 5, Seen { rtt_ns: RTT_NS - 10, ..seen(20_000) }));
     }
 
     #[test]
