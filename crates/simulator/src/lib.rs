@@ -23,6 +23,10 @@ mod transfer;
 mod validate;
 mod world;
 
+#[cfg(test)]
+#[path = "../tests/networks/common/parts.rs"]
+mod parts;
+
 pub use network::{Trace, TraceError};
 pub use tap::{Interface, Tap};
 

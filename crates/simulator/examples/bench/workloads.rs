@@ -1,18 +1,16 @@
 //! The workloads W1 to W5 and W7. W6, ten thousand short transfers through Python, is in tools/bench.
 
 use crate::fat_tree;
-use network::queue;
-use scenario::description::{
-    Application, Connection, Description, Direction, Limit, Link, LossConfig, Named, Path, Protocol, QueueConfig,
-    TcpOptions, Way,
-};
+use parts::{MS, SECOND, direction, mptcp, tcp};
+use scenario::description::{Application, Connection, Description, Limit, Link, Path, Protocol, TcpOptions, Way};
+
+#[path = "../../tests/networks/common/parts.rs"]
+mod parts;
 
 pub const NAMES: &str = "w1 to w5, w7, w3-htsim, w4-htsim, idle-N, in-flight";
 
 /// Share of payload in a full MPTCP packet of 1500 bytes: 20 bytes are IP, 20 TCP, 12 timestamps and 28 DSS.
 pub const MPTCP_SHARE: f64 = 1420.0 / 1500.0;
-
-const MS: u64 = 1_000_000;
 
 pub struct Workload {
     /// Virtual duration of a run by default.
@@ -182,28 +180,7 @@ fn fat_tree_permutation(k: usize, seconds: f64, hosts: Hosts) -> Workload {
 
 /// A link whose queue holds one bandwidth-delay product.
 fn bdp_link(name: &str, rate_bps: u64, rtt_ns: u64) -> Link {
-    let bdp_bytes = rate_bps / 8 * rtt_ns / 1_000_000_000;
-    let direction = direction(rate_bps, rtt_ns / 2, Limit::Bytes(bdp_bytes));
-    Link {
-        name: name.into(),
-        down: direction.clone(),
-        up: direction,
-        middleboxes: Vec::new(),
-        medium: None,
-        metered: None,
-    }
-}
-
-fn direction(rate_bps: u64, delay_ns: u64, limit: Limit) -> Direction {
-    Direction {
-        rate_bps,
-        trace: None,
-        delay_ns,
-        queue: QueueConfig::DropTail(queue::drop_tail::Config { limit }),
-        loss: LossConfig::None,
-        shaper: None,
-        disorder: None,
-    }
+    parts::bdp_link(name, rate_bps, rtt_ns / 2)
 }
 
 fn one_link_paths(links: &[Link]) -> Vec<Path> {
@@ -213,29 +190,9 @@ fn one_link_paths(links: &[Link]) -> Vec<Path> {
 
 /// Bulk downloads that start within the first second.
 fn connection(name: &str, count: u32, paths: &[usize], protocol: Protocol) -> Connection {
-    let named = |name: &str| Named { name: name.into(), parameters: serde_json::Map::new() };
-    let (congestion, path_manager) = match protocol {
-        Protocol::Tcp => ("reno", "default"),
-        Protocol::Mptcp => ("lia", "fullmesh"),
+    let bulk = match protocol {
+        Protocol::Tcp => tcp(name, paths[0], Application::Bulk),
+        Protocol::Mptcp => mptcp(name, paths, Application::Bulk),
     };
-    Connection {
-        name: name.into(),
-        count,
-        paths: paths.to_vec(),
-        protocol,
-        congestion: named(congestion),
-        scheduler: named("min-rtt"),
-        path_manager: named(path_manager),
-        application: Application::Bulk,
-        direction: Way::Down,
-        start_ns: [0, 1_000 * MS],
-        stop_ns: None,
-        reading: Vec::new(),
-        mss_bytes: 1460,
-        receive_buffer_bytes: None,
-        ecn: false,
-        checksum: false,
-        tcp: TcpOptions::default(),
-        kernel_paths: None,
-    }
+    Connection { count, start_ns: [0, SECOND], ..bulk }
 }

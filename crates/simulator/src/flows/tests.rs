@@ -1,47 +1,24 @@
 //! Packets over links without a transport: times, drops and counters calculated by hand.
 
 use super::*;
-use network::queue;
-use scenario::description::{Direction, Limit, Link as LinkDescription, LossConfig, Path, QueueConfig};
-
-const MS: u64 = 1_000_000;
+use crate::parts::{MBIT, MS};
+use scenario::description::{Limit, Link as LinkDescription, Path};
 
 /// Down 8 Mbit/s (1 µs per byte), up 4 Mbit/s (2 µs per byte), the given delay in both directions; the queue holds two
 /// packets.
 fn link(name: &str, delay_ns: u64) -> LinkDescription {
-    let direction = |rate_bps| Direction {
-        rate_bps,
-        trace: None,
-        delay_ns,
-        queue: QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(2) }),
-        loss: LossConfig::None,
-        shaper: None,
-        disorder: None,
-    };
-    LinkDescription {
-        name: name.into(),
-        down: direction(8_000_000),
-        up: direction(4_000_000),
-        middleboxes: Vec::new(),
-        metered: None,
-        medium: None,
-    }
+    let mut link = crate::parts::link(name, 8 * MBIT, delay_ns, Limit::Packets(2));
+    link.up.rate_bps = 4 * MBIT;
+    link
 }
 
 /// One subflow over links of 1 ms and 5 ms delay.
 fn fabric() -> Fabric {
     let description = Description {
-        duration_ns: 1,
-        seed: 0,
-        warmup_ns: 0,
-        sample_ns: None,
         through_wire: false,
-        traces: Vec::new(),
-        media: Vec::new(),
         links: vec![link("near", MS), link("far", 5 * MS)],
         paths: vec![Path { name: "both".into(), links: vec![0, 1], reversed: Vec::new() }],
-        connections: Vec::new(),
-        events: Vec::new(),
+        ..crate::parts::description(1)
     };
     let mut fabric = Fabric::new(&description);
     let end = "10.0.0.1:1".parse().unwrap();

@@ -1,59 +1,19 @@
 //! What the main loop holds at a time.
 
 use super::*;
-use network::{loss, queue};
+use crate::parts::{MBIT, MS, SECOND, link, lossy, named, tcp, with_links};
+use network::loss;
 use scenario::Plugins;
-use scenario::description::{
-    Application as Content, Arrivals, Connection, Direction, Limit, Link, LossConfig, Named, Path, Protocol,
-    QueueConfig, Size, TcpOptions, Way,
-};
+use scenario::description::{Application as Content, Arrivals, Connection, Limit, LossConfig, Protocol, Size};
 
 fn description(content: Content, protocol: Protocol) -> Description {
-    let queue = QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(20) });
     let loss = LossConfig::Bernoulli(loss::Bernoulli { probability: 0.02 });
-    let direction =
-        Direction { rate_bps: 10_000_000, trace: None, delay_ns: 5_000_000, queue, loss, shaper: None, disorder: None };
-    let link = |name: &str| Link {
-        name: name.into(),
-        down: direction.clone(),
-        up: direction.clone(),
-        middleboxes: Vec::new(),
-        metered: None,
-        medium: None,
-    };
-    let named = |name: &str| Named { name: name.into(), parameters: serde_json::Map::new() };
-    Description {
-        duration_ns: 60_000_000_000,
-        seed: 1,
-        warmup_ns: 0,
-        sample_ns: None,
-        through_wire: true,
-        traces: Vec::new(),
-        media: Vec::new(),
-        links: vec![link("a"), link("b")],
-        paths: (0..2).map(|n| Path { name: n.to_string(), links: vec![n], reversed: Vec::new() }).collect(),
-        connections: vec![Connection {
-            name: "c".into(),
-            count: 1,
-            paths: if protocol == Protocol::Tcp { vec![0] } else { vec![0, 1] },
-            protocol,
-            congestion: named("reno"),
-            scheduler: named("min-rtt"),
-            path_manager: named("fullmesh"),
-            application: content,
-            direction: Way::Down,
-            start_ns: [0, 0],
-            stop_ns: None,
-            reading: Vec::new(),
-            mss_bytes: 1460,
-            receive_buffer_bytes: None,
-            ecn: false,
-            checksum: false,
-            tcp: TcpOptions::default(),
-            kernel_paths: None,
-        }],
-        events: Vec::new(),
-    }
+    let links = ["a", "b"].map(|name| lossy(link(name, 10 * MBIT, 5 * MS, Limit::Packets(20)), loss));
+    let mut description = with_links(crate::parts::description(60 * SECOND), links.into());
+    let paths = if protocol == Protocol::Tcp { vec![0] } else { vec![0, 1] };
+    description.connections =
+        vec![Connection { paths, protocol, path_manager: named("fullmesh"), ..tcp("c", 0, content) }];
+    description
 }
 
 /// The world at the end of the run.
