@@ -53,6 +53,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         "timeouts": pl.UInt64,
         "longest_silence_s": pl.Float64,
         "silence_end_s": pl.Float64,
+        "longest_data_ack_stall_s": pl.Float64,
+        "data_ack_stall_end_s": pl.Float64,
     },
     "subflows": {
         "connection": pl.UInt32,

@@ -17,6 +17,7 @@ _HIDDEN: Final = (
     "PPI",
 )
 """What may carry TCP: it is named even if other packets could be read."""
+_STALL_S: Final = 1.0
 _LISTED: Final = 3
 """How many connections a remark is made of one by one."""
 
@@ -34,7 +35,7 @@ def of(summary: Mapping[str, Any]) -> Iterator[str]:
             f"{name}: its clock is {duration(abs(ahead_s))} {'ahead of' if ahead_s > 0 else 'behind'} the others', by "
             "the packets that several saw; its times are shifted by that, so delays between them are not exact"
         )
-    for remark in (_only_acknowledged, _unacknowledged, _missed, _behind_a_gap, _unmapped, _incomplete):
+    for remark in (_only_acknowledged, _unacknowledged, _missed, _behind_a_gap, _unmapped, _stalled, _incomplete):
         yield from _of_connections(summary["connections"], remark)
 
 
@@ -131,6 +132,21 @@ def _unmapped(connection: dict[str, Any], stream: dict[str, Any]) -> str | None:
     if not stream["unmapped_bytes"] or connection["fallback"] is not None:
         return None
     return f"{amount(stream['unmapped_bytes'], 'B')} have no mapping in the capture and are not counted"
+
+
+def stalled(stream: Mapping[str, Any]) -> str | None:
+    """That the receiver acknowledged data on subflows and did not take them, for longer than any delayed DATA_ACK."""
+    stall_s = stream["longest_data_ack_stall_s"]
+    if stall_s is None or stall_s < _STALL_S:
+        return None
+    return (
+        f"for {duration(stall_s)}, up to second {stream['data_ack_stall_end_s']:.6g}, the DATA_ACK stood still "
+        "although the receiver had acknowledged on its subflow what comes next"
+    )
+
+
+def _stalled(connection: dict[str, Any], stream: dict[str, Any]) -> str | None:
+    return stalled(stream) if connection["protocol"] == "mptcp" and connection["fallback"] is None else None
 
 
 def _incomplete(connection: dict[str, Any], stream: dict[str, Any]) -> str | None:

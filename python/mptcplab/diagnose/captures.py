@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from mptcplab.capture.remarks import stalled
 from mptcplab.diagnose.facts import Line, Reading
 from mptcplab.diagnose.rules.finding import Finding
 
@@ -14,6 +15,11 @@ _FALLBACKS: Final = (
 )
 _SEND_BOTH: Final = (
     "capture at both hosts at once and give both files: what one sent and the other did not get, the path changed"
+)
+
+_LARGER: Final = (
+    "give the receiver a larger buffer (tcp_rmem, SO_RCVBUF), and try another kernel: 6.12 takes nothing more once "
+    "out-of-order data fill it"
 )
 
 
@@ -111,6 +117,12 @@ def _findings(connection: dict[str, Any], source: str) -> Iterator[Finding]:
     if failed and (fallback is None or "MP_FAIL" not in fallback["reason"]):
         event = failed[0]
         yield Finding("checksum", name, event["text"], [_at(source, event["time_s"], event["text"])], _SEND_BOTH)
+    if connection["protocol"] == "mptcp" and fallback is None:
+        for stream in connection["streams"]:
+            text = stalled(stream)
+            if text is not None:
+                at = _at(source, stream["data_ack_stall_end_s"], text)
+                yield Finding("receiver-stuck", name, text, [at], _LARGER)
     wrong = [each for each in connection["subflows"] if each["join_hmac"] == "wrong"]
     if wrong:
         text = f"{wrong[0]['client']} → {wrong[0]['server']}: the HMAC of MP_JOIN is wrong"

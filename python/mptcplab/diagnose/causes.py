@@ -1,6 +1,7 @@
 """The causes that can be named: what each means, whether it is a fault, and where the meaning comes from.
 
-The rule of a cause is the function of its name in `rules`, `no_endpoint` for `no-endpoint`.
+The rule of a cause is the function of its name in `rules`, `no_endpoint` for `no-endpoint`; only captures tell
+`receiver-stuck` (`captures`).
 """
 
 from dataclasses import dataclass
@@ -138,6 +139,12 @@ CAUSES: Final = {
             "send-buffer",
             "the sender's buffer is too small for the paths",
             "ss(8): skmem t and tb, sndbuf_limited; tcp(7): tcp_wmem, SO_SNDBUF",
+        ),
+        Cause(
+            "receiver-stuck",
+            "the receiver acknowledges data on its subflows and does not take them: its DATA_ACK stands still",
+            "RFC 8684 section 3.3.1: DATA_ACK; net/mptcp/protocol.c of 6.12, mptcp_data_ready: nothing is taken while "
+            "memory exceeds sk_rcvbuf, and out-of-order data count",
         ),
         Cause("application-reads", "the receiving program reads slowly", "ss(8): Recv-Q of the MPTCP socket, snd_wnd"),
         Cause("cpu", "a program at the end of the connection takes all of a CPU", "/proc/PID/schedstat"),

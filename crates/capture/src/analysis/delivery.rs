@@ -37,6 +37,36 @@ pub struct Delivered {
     pub last_ns: Option<u64>,
     /// The longest time without a delivery, and when it ended.
     pub silence_ns: Option<(u64, u64)>,
+    pub stall: Stall,
+}
+
+/// A receiver that acknowledges data on subflows and leaves the DATA_ACK where it is.
+#[derive(Debug, Default)]
+pub struct Stall {
+    /// Since when what comes next in the stream is there and is not acknowledged.
+    since_ns: Option<u64>,
+    /// The longest time, and when it ended.
+    pub longest_ns: Option<(u64, u64)>,
+}
+
+impl Stall {
+    /// All bytes before stream offset `bytes` have arrived, those before `acknowledged` are acknowledged.
+    fn note(&mut self, (bytes, acknowledged): (u64, u64), has_moved: bool, now_ns: u64) {
+        if bytes <= acknowledged {
+            self.since_ns = None;
+        } else if has_moved || self.since_ns.is_none() {
+            self.since_ns = Some(now_ns);
+        }
+    }
+
+    /// The receiver says that it has all that arrived on a subflow.
+    fn heard(&mut self, now_ns: u64) {
+        let Some(since_ns) = self.since_ns else { return };
+        let stall_ns = now_ns.saturating_sub(since_ns);
+        if self.longest_ns.is_none_or(|(longest_ns, _)| stall_ns > longest_ns) {
+            self.longest_ns = Some((stall_ns, now_ns));
+        }
+    }
 }
 
 /// Processes the packets of one direction: `side` is the sender's side, `at` the side at which the packets are
@@ -157,8 +187,12 @@ impl Pass<'_> {
             let relative = places[number].acknowledged(record.ack);
             gate.acknowledged = gate.acknowledged.max(relative.unwrap_or(0));
             self.pass_on(&mut state, gate, number, now_ns, received);
+            let has_all = relative.is_some_and(|relative| relative >= gate.expected);
             if let Some(place) = acknowledged(&mut places[number], &record, relative, !self.group.mptcp) {
                 state.acknowledged(self.fin.map_or(place, |fin| place.min(fin)), now_ns);
+                if has_all {
+                    state.out.stall.heard(now_ns);
+                }
             }
         }
         // At the end, payload that waits for bytes missing from the capture is counted as well.
@@ -261,6 +295,7 @@ impl State {
         }
         if self.in_order {
             self.deliver(now_ns);
+            self.out.stall.note((self.out.bytes, self.out.acknowledged), false, now_ns);
         }
         new
     }
@@ -290,6 +325,7 @@ impl State {
         if place > self.out.acknowledged && place <= self.highest.max(self.out.acknowledged) + WINDOW {
             self.out.acknowledged = place;
             self.deliver(now_ns);
+            self.out.stall.note((self.out.bytes, place), true, now_ns);
         }
     }
 
@@ -401,6 +437,25 @@ mod tests {
         state.acknowledged(50 + (2 << 30), 5);
         let out = state.finish(6);
         assert_eq!((out.bytes, out.missed, out.by_subflow[0]), (50, [25, 25], [25, 25]));
+    }
+
+    #[test]
+    fn a_data_ack_that_does_not_move_is_a_stall() {
+        let mut state = state();
+        state.data(0, 0, 10, (1, 1));
+        state.out.stall.heard(4);
+        state.acknowledged(10, 5);
+        // Nothing is there to acknowledge: what comes next is missing.
+        state.data(0, 20, 30, (6, 6));
+        state.out.stall.heard(50);
+        state.data(0, 10, 20, (60, 60));
+        state.acknowledged(15, 70);
+        // Since the last step, not since the arrival; sent again, it is no news.
+        state.data(0, 10, 20, (75, 75));
+        state.out.stall.heard(90);
+        state.acknowledged(30, 95);
+        state.out.stall.heard(200);
+        assert_eq!(state.finish(300).stall.longest_ns, Some((20, 90)));
     }
 
     #[test]

@@ -258,6 +258,7 @@ impl Whole<'_> {
                 rtt: counts.rtt.spread(),
             })
             .collect();
+        let stall_ns = delivered.stall.longest_ns.filter(|_| in_order);
         let sum = |of: fn(&Flow) -> u64| flows.iter().map(of).sum();
         let stream = Stream {
             direction,
@@ -276,6 +277,8 @@ impl Whole<'_> {
             unmapped_bytes: delivered.unmapped_bytes,
             longest_silence_s: delivered.silence_ns.map(|(silence_ns, _)| silence_ns as f64 / 1e9),
             silence_end_s: delivered.silence_ns.map(|(_, end_ns)| end_ns.saturating_sub(start_ns) as f64 / 1e9),
+            longest_data_ack_stall_s: stall_ns.map(|(stall_ns, _)| stall_ns as f64 / 1e9),
+            data_ack_stall_end_s: stall_ns.map(|(_, end_ns)| end_ns.saturating_sub(start_ns) as f64 / 1e9),
             timeouts: by_sender.then(|| sum(|flow| flow.timeouts.unwrap_or(0))),
         };
         (stream, flows)

@@ -163,6 +163,11 @@ pub struct Stream {
     pub longest_silence_s: Option<f64>,
     /// When this silence ended.
     pub silence_end_s: Option<f64>,
+    /// Longest time for which the DATA_ACK stood still although the receiver had acknowledged what comes next on its
+    /// subflow, up to the last packet that says so; `None` without the receiver's side.
+    pub longest_data_ack_stall_s: Option<f64>,
+    /// When it ended.
+    pub data_ack_stall_end_s: Option<f64>,
     /// Retransmissions after a silence, as caused by a retransmission timeout; `None` without the sender's side.
     pub timeouts: Option<u64>,
 }
