@@ -96,4 +96,8 @@ def test_the_page_has_all_causes() -> None:
         assert f"| `{cause.name}` | {cause.means}{'' if cause.fault else ' (no fault)'} |" in page
     made = {each.cause for each in WRONG}
     assert made | {None} == {each.cause for each in ALL}
-    assert {name for name, cause in CAUSES.items() if cause.fault} - made == {"join-unknown", "join-hmac"}
+    assert {name for name, cause in CAUSES.items() if cause.fault} - made == {
+        "join-unknown",
+        "join-hmac",
+        "receiver-stuck",
+    }
