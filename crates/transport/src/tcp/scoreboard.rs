@@ -498,16 +498,17 @@ impl<P: Stream> Scoreboard<P> {
 
     /// Where the first segment stands that ends beyond `from` and begins at `left` or beyond.
     fn first_within(&self, left: u64, from: u64) -> usize {
-        let search = || {
+        let is_first = |place: usize| {
+            (place == 0 || self.sent[place - 1].end() <= from)
+                && self.sent.get(place).is_none_or(|segment| segment.end() > from)
+        };
+        // Mostly a block goes on where the last one ended, and no segment was split or joined since.
+        let known = self.found.as_ref().map(|found| found.edge).filter(|&(end, _)| end == from);
+        let place = known.map(|(_, number)| self.place(number)).filter(|&place| is_first(place)).unwrap_or_else(|| {
             let place = self.position(from);
             place - usize::from(place > 0 && self.sent[place - 1].end() > from)
-        };
-        // Mostly a block goes on where the last one ended.
-        let place = match self.found.as_ref().map(|found| found.edge) {
-            Some((end, number)) if end == from => self.place(number),
-            _ => search(),
-        };
-        debug_assert_eq!(place, search());
+        });
+        debug_assert!(is_first(place));
         place + usize::from(self.sent.get(place).is_some_and(|segment| segment.seq < left))
     }
 
