@@ -22,11 +22,6 @@ impl<P: Stream> Connection<P> {
         self.fallback.checksum().then(|| wire::dss_checksum(self.numbers.ours(offset).on_wire(), ssn, len, payload))
     }
 
-    fn checksum_begun(&self, map: &MapRange) -> DssChecksum {
-        let len = (map.to - map.from) as u16 + u16::from(map.data_fin);
-        DssChecksum::new(self.numbers.theirs(map.offset).on_wire(), map.from as u32, len)
-    }
-
     /// A DATA_FIN by itself: the checksum covers the pseudo-header with subflow sequence number 0 and length 1.
     pub(super) fn lone_data_fin_is_intact(&self, offset: Offset, checksum: Option<u16>) -> bool {
         match (self.fallback.checksum(), checksum) {
@@ -56,7 +51,9 @@ impl<P: Stream> Connection<P> {
                     self.reset_subflow(now_ns, r, ResetReason::MptcpError, false);
                     return Err(Broken);
                 }
-                Box::new(Verifying { map, sum: self.checksum_begun(&map), pieces: Vec::new() })
+                let len = (map.to - map.from) as u16 + u16::from(map.data_fin);
+                let sum = DssChecksum::new(self.numbers.theirs(map.offset).on_wire(), map.from as u32, len);
+                Box::new(Verifying { map, sum, pieces: Vec::new() })
             }
         };
         let map = verifying.map;

@@ -667,10 +667,6 @@ impl<P: Stream> Connection<P> {
             self.control.stop();
         }
     }
-
-    pub(super) fn all_subflows_closed(&self) -> bool {
-        self.subflows.iter().all(|s| matches!(s.state, State::Closed | State::TimeWait))
-    }
 }
 
 impl Connection<Span> {

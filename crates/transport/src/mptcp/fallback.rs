@@ -17,11 +17,6 @@ use crate::time::NEVER;
 use crate::trace::{FallbackReason, TraceEvent};
 
 impl<P: Stream> Connection<P> {
-    /// Whether nothing of the stream, in either direction, can have gone another way than by subflow 0.
-    fn only_the_first(&self, r: usize) -> bool {
-        r == 0 && self.contexts[1..].iter().all(|c| !c.joined)
-    }
-
     /// The subflow sequence number of the first byte that is in order and was not given to the connection, because its
     /// checksum failed or is not known yet; else of the next byte expected.
     fn first_undelivered(&self, r: usize) -> u64 {
@@ -49,7 +44,9 @@ impl<P: Stream> Connection<P> {
         let fallen = self.mode == Mode::Tcp && r == self.fallback.subflow();
         // What was sent a second time at the data level has no place in the sequence of the stream.
         let straight = self.subflows[r].next_offset().octets() + 1 == self.first_undelivered(r);
-        if straight && (fallen || (self.only_the_first(r) && self.fall_back(now_ns, r, FallbackReason::OptionsLost))) {
+        // Nothing of the stream, in either direction, can have gone another way than by subflow 0.
+        let alone = r == 0 && self.contexts[1..].iter().all(|c| !c.joined);
+        if straight && (fallen || (alone && self.fall_back(now_ns, r, FallbackReason::OptionsLost))) {
             return Ok(());
         }
         if self.subflows[r].state != State::Closed {

@@ -109,18 +109,15 @@ impl<P: Stream> Connection<P> {
         (1..self.subflows.len()).find(failed)
     }
 
-    /// Whether nobody has seen a segment of a subflow that this host opens beside the first one.
-    fn is_unsent_join(&self, r: usize) -> bool {
-        let subflow = &self.subflows[r];
-        subflow.join.is_some() && subflow.state == State::SynSent && subflow.syn_due && subflow.retries == 0
-    }
-
     /// The ends of a subflow that is new to the host. Where a join would take a port that is in use between the same
     /// addresses, it takes the next one that is free; without any, it is given up and the answer is none.
     pub(crate) fn settle_port(&mut self, subflow: SubflowId, in_use: impl Fn(&Tuple) -> bool) -> Option<Tuple> {
         let r = subflow.0 as usize;
-        let mut tuple = self.subflows[r].tuple();
-        if self.is_unsent_join(r) && in_use(&tuple) {
+        let subflow = &self.subflows[r];
+        let mut tuple = subflow.tuple();
+        // Nobody has seen a segment of it.
+        let unsent = subflow.state == State::SynSent && subflow.syn_due && subflow.retries == 0;
+        if unsent && subflow.join.is_some() && in_use(&tuple) {
             let from = tuple.local.port();
             let after = DYNAMIC_PORTS.filter(|&port| port > from);
             let free = after.chain(DYNAMIC_PORTS.filter(|&port| port < from)).find(|&port| {

@@ -80,7 +80,8 @@ impl<P: Stream> Connection<P> {
     pub(super) fn gone(&mut self, now_ns: u64, r: usize) {
         self.leave(now_ns, r);
         self.report(Event::SubflowClosed(SubflowId(r as u8)));
-        if self.all_subflows_closed() && !self.ending.over {
+        let closed = self.subflows.iter().all(|s| matches!(s.state, State::Closed | State::TimeWait));
+        if closed && !self.ending.over {
             let orderly = self.ending.flushed && self.rx.ended();
             let may_return = self.mode == Mode::Mptcp && self.is_fully_established();
             if orderly {

@@ -160,7 +160,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The next segment of what waits on the subflow, as far as its own window allows. False: nothing of it is needed any more.
-    fn send_waiting(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) -> bool {
+    pub(super) fn send_waiting(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) -> bool {
         let mss = u64::from(self.views[r].mss).min(self.subflows[r].open());
         let una = self.tx.una();
         let Some(plan) = &mut self.plan else { return false };
@@ -208,11 +208,6 @@ impl<P: Stream> Connection<P> {
         }
         self.note_queued(r);
         false
-    }
-
-    /// The tail loss probe's segment of new data: what waits on the subflow, whatever its congestion window.
-    pub(super) fn probe_with_waiting(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) -> bool {
-        self.send_waiting(now_ns, r, out)
     }
 
     /// Whether new data is bound ahead: then nobody but the scheduler takes any.

@@ -21,7 +21,7 @@ impl<P: Stream> Connection<P> {
         let planned = self.is_bound_ahead();
         let len = if planned { 0 } else { unsent.min(u64::from(self.views[r].mss)) };
         let own = self.subflows[r].open();
-        if planned && own > 0 && self.subflows[r].can_send() && self.probe_with_waiting(now_ns, r, out) {
+        if planned && own > 0 && self.subflows[r].can_send() && self.send_waiting(now_ns, r, out) {
             self.subflows[r].probe_sent(now_ns, false);
         } else if len > 0 && len <= open.min(own) && self.subflows[r].can_send() {
             let from = self.tx.nxt();

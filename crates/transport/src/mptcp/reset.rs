@@ -10,11 +10,6 @@ use crate::queue::Stream;
 use crate::tcp::subflow::{ResetAnswer, State};
 use crate::trace::ReinjectionReason;
 
-/// Whether a reset says that the path may be tried again. One that says nothing may come from a middlebox: it may.
-fn is_transient<P>(segment: &Segment<P>) -> bool {
-    mptcp_options(segment).all(|o| !matches!(o, MptcpOption::MpTcpRst { flags, .. } if flags & TRANSIENT == 0))
-}
-
 impl<P: Stream> Connection<P> {
     /// The peer has reset a subflow. What is said of MP_FAIL holds too: data from there on will not be acknowledged
     /// at the data level and is sent again on other subflows (RFC 8684 §3.7).
@@ -22,7 +17,9 @@ impl<P: Stream> Connection<P> {
         let refused = self.subflows[r].state == State::SynSent;
         self.ending.cause = Some(if refused { AbortReason::Refused } else { AbortReason::Reset });
         let failed = mptcp_options(segment).any(|o| matches!(o, MptcpOption::MpFail { .. }));
-        self.fail_subflow(now_ns, r, is_transient(segment));
+        // The path may be tried again unless the reset denies it: one that says nothing may come from a middlebox.
+        let final_one = |o: &MptcpOption| matches!(o, MptcpOption::MpTcpRst { flags, .. } if flags & TRANSIENT == 0);
+        self.fail_subflow(now_ns, r, !mptcp_options(segment).any(final_one));
         if failed {
             self.reinject_uncarried(now_ns, ReinjectionReason::ChecksumFailed);
         }

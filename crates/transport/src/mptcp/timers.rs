@@ -86,7 +86,9 @@ impl<P: Stream> Connection<P> {
     }
 
     fn subflow_timer(&mut self, now_ns: u64, r: usize) {
-        let beyond_window = self.is_beyond_window(r);
+        let first = self.subflows[r].board.iter().next();
+        let beyond_window =
+            self.mode == Mode::Tcp && first.is_some_and(|s| s.data_len() > 0 && s.offset >= self.tx.right());
         match self.subflows[r].timer_expired(now_ns, &self.config.tcp, beyond_window) {
             Expired::Nothing => {}
             Expired::Unanswered => {
@@ -141,12 +143,6 @@ impl<P: Stream> Connection<P> {
         if self.subflows[r].retries == self.config.tcp.r1 {
             self.tell_once(Event::Unresponsive(SubflowId(r as u8)));
         }
-    }
-
-    /// Whether all that is outstanding on the subflow lies beyond a window that the peer has drawn back.
-    fn is_beyond_window(&self, r: usize) -> bool {
-        let first = self.subflows[r].board.iter().next();
-        self.mode == Mode::Tcp && first.is_some_and(|s| s.data_len() > 0 && s.offset >= self.tx.right())
     }
 
     #[inline(always)]

@@ -55,11 +55,6 @@ impl MinRttOrp {
         self.send_buffer > 0 && context.unsent_bytes > 0 && context.sent_bytes >= self.written_to
     }
 
-    /// Whether nothing was acknowledged since the application filled the buffer.
-    const fn is_full(&self, context: &Context) -> bool {
-        self.send_buffer > 0 && self.written_to >= context.acknowledged_bytes + self.send_buffer
-    }
-
     /// Whether there could be a subflow to slow down, or one slow enough for its data to be sent again, whichever holds the
     /// oldest segment: only then is that one searched for. Otherwise each acknowledgment would have it searched for.
     fn may_help(&self, group: &[View], now_ns: u64) -> bool {
@@ -119,7 +114,9 @@ impl PacketScheduler for MinRttOrp {
             self.sent_to = oldest.to;
             self.pending = Some(Decision::Repeat { on: SubflowSet::one(fast), from: oldest.from, to: oldest.to });
         }
-        if (by_window || self.is_full(context)) && context.now_ns >= self.next_penalty_ns {
+        // Nothing was acknowledged since the application filled the buffer.
+        let full = self.send_buffer > 0 && self.written_to >= context.acknowledged_bytes + self.send_buffer;
+        if (by_window || full) && context.now_ns >= self.next_penalty_ns {
             let mut subflows = SubflowSet::default();
             holders().filter(|&s| may_slow(&group[s], fast_srtt_ns)).for_each(|s| subflows.insert(s));
             if subflows.0 != 0 {
