@@ -23,8 +23,9 @@ NAMES: Final = {"tcp": "TCP", "lia": "MPTCP, LIA", "olia": "MPTCP, OLIA"}
 def _static(context: Context) -> list[Wanted]:
     counts = (8,) if context.quick else (1, 2, 3, 4, 5, 6, 7, 8)
     points = [("tcp", 1), *((control, count) for count in reversed(counts) for control in ("lia", "olia"))]
+    profile, host_queue = context.machine["simulator-tcp"], context.machine["host-queues"]
     scenarios = {
-        point: networks.fat_tree(*point, profile=context.machine["simulator-tcp"], quick=context.quick)
+        point: networks.fat_tree(*point, profile=profile, host_queue=host_queue, quick=context.quick)
         for point in points
     }
     # What no claim is about is a point of the figure, with one seed.
@@ -39,7 +40,11 @@ def _static(context: Context) -> list[Wanted]:
 def _dynamic(context: Context) -> list[Wanted]:
     seeds = {"htsim": 1} if context.quick else {"htsim": 6, "Linux": 1}
     scenarios = {
-        (tcp, control): networks.short_flows(control, tcp, quick=context.quick) for tcp in seeds for control in CONTROLS
+        (tcp, control): networks.short_flows(
+            control, tcp, host_queue=context.machine["host-queues"], quick=context.quick
+        )
+        for tcp in seeds
+        for control in CONTROLS
     }
     return [
         ({"tcp": tcp, "control": control}, scenario, seed)
@@ -215,7 +220,7 @@ def figure_13(context: Context) -> Outcome:
             ),
         ],
         notes=[
-            "A fat tree of 8-port switches, 100 Mbit/s, drop-tail queues of 100 packets, links of 20 us (with 1 us "
+            "A fat tree of 8-port switches, 100 Mbit/s, drop-tail queues of 100 packets at switches, links of 20 us (with 1 us "
             "nothing changes: queues make "
             "the round trips). Each subflow draws one of the 16 paths between pods for itself, so two may share one, "
             "as in htsim.",
@@ -332,23 +337,18 @@ def figure_14(context: Context) -> Outcome:
 
 _SETTING: Final = (
     "512 hosts, 16 at each edge switch with 4 links upwards (as htsim's oversubscribed tree), 100 Mbit/s, queues of "
-    "100 packets. A third "
+    "100 packets at switches. A third "
     "sends without end, the others 70 kB every 200 ms on average over TCP. Flows of the last half second are left "
     "out. The paper gives neither "
     "the number of hosts nor what exactly the utilisation of the core is of; here it is the mean over the links "
     "between aggregation and core."
 )
 _DYNAMIC: Final = (
-    "machine: a few per cent of the flows wait for a retransmission timer, 200 ms at least and 1 s for a first "
-    "segment (RFC "
-    "6298); "
-    "they make up most of the standard deviation and part of the mean: see the fastest 95 % in the table. The "
-    "published "
-    "deviations leave hardly room for such waits: the paper's simulator has no handshake, and its timers and its "
-    "queues at "
-    "the hosts are not described. They weigh most among long TCP connections, which keep the links on which they "
-    "collide "
-    "full for good; the median flow is earlier among these, as published."
+    "machine: a few per cent of the flows wait for a retransmission timer, that of a first segment above all; they "
+    "make up most of the standard deviation and part of the mean: see the fastest 95 % in the table. The published "
+    "deviations leave hardly room for such waits: the paper's simulator has no handshake to lose. They weigh most "
+    "among long TCP connections, which keep the links on which they collide full for good; the median flow is "
+    "earlier among these, as published."
 )
 
 

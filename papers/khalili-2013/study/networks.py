@@ -108,13 +108,22 @@ def two_paths(control: str | dict[str, str], second: int, *, seconds: int) -> di
     }
 
 
-def fat_tree(control: str, subflows: int, *, profile: str, quick: bool) -> dict[str, Any]:
+_TREE: Final[dict[str, Any]] = {
+    "kind": "fat-tree",
+    "k": 8,
+    "rate": "100 Mbit/s",
+    "delay": "20 us",
+    "queue": "100 packets",
+}
+
+
+def fat_tree(control: str, subflows: int, *, profile: str, host_queue: str, quick: bool) -> dict[str, Any]:
     """128 hosts, each sending to another without end: `control` over so many subflows, or `tcp`."""
     sender: dict[str, Any] = {"protocol": "tcp"} if control == "tcp" else {"congestion": control, "subflows": subflows}
     sender["profile"] = profile
     return {
         "duration": "3 s" if quick else "6 s",
-        "topology": {"kind": "fat-tree", "k": 8, "rate": "100 Mbit/s", "delay": "20 us", "queue": "100 packets"},
+        "topology": {**_TREE, "host_queue": host_queue},
         "traffic": {"kind": "permutation", "start": ["0 s", "200 ms"], **sender},
         "measure": {"warmup": "1 s" if quick else "3 s", "sample": "never"},
     }
@@ -124,14 +133,13 @@ TCPS: Final[dict[str, dict[str, Any]]] = {"htsim": {"profile": "htsim"}, "Linux"
 """TCP as the paper's simulator has it, and as Linux has."""
 
 
-def short_flows(control: str, tcp: str, *, quick: bool) -> dict[str, Any]:
+def short_flows(control: str, tcp: str, *, host_queue: str, quick: bool) -> dict[str, Any]:
     """512 hosts in the same tree: a third send without end, the others 70 kB every 200 ms on average."""
     sender = {"protocol": "tcp"} if control == "tcp" else {"congestion": control, "subflows": 8}
     flows = {"kind": "flows", "size": "70 kB", "arrivals": {"distribution": "poisson", "rate": "5 /s"}}
-    topology = {"kind": "fat-tree", "k": 8, "rate": "100 Mbit/s", "delay": "20 us", "queue": "100 packets"}
     return {
         "duration": "2.5 s" if quick else "5 s",
-        "topology": {**topology, "hosts_per_edge": 16},
+        "topology": {**_TREE, "host_queue": host_queue, "hosts_per_edge": 16},
         "traffic": {
             "long": {"kind": "permutation", "share": "33.3 %", "start": ["0 s", "200 ms"], **sender, **TCPS[tcp]},
             "short": {"kind": "permutation", "protocol": "tcp", "application": flows, **TCPS[tcp]},
