@@ -220,8 +220,8 @@ def figure_13(context: Context) -> Outcome:
             ),
         ],
         notes=[
-            "A fat tree of 8-port switches, 100 Mbit/s, drop-tail queues of 100 packets at switches, links of 20 us (with 1 us "
-            "nothing changes: queues make "
+            "A fat tree of 8-port switches, 100 Mbit/s, queues of 100 packets at switches, links of 20 us (with "
+            "1 us nothing changes: queues make "
             "the round trips). Each subflow draws one of the 16 paths between pods for itself, so two may share one, "
             "as in htsim.",
         ],
@@ -346,9 +346,8 @@ _SETTING: Final = (
 _DYNAMIC: Final = (
     "machine: a few per cent of the flows wait for a retransmission timer, that of a first segment above all; they "
     "make up most of the standard deviation and part of the mean: see the fastest 95 % in the table. The published "
-    "deviations leave hardly room for such waits: the paper's simulator has no handshake to lose. They weigh most "
-    "among long TCP connections, which keep the links on which they collide full for good; the median flow is "
-    "earlier among these, as published."
+    "deviations leave hardly room for such waits. They weigh most among long TCP connections, which keep the links on "
+    "which they collide full for good; the median flow is earlier among these, as published."
 )
 
 
