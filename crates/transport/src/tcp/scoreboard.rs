@@ -478,9 +478,12 @@ impl<P: Stream> Scoreboard<P> {
             }
             (place, highest) = (place + 1, end);
         }
+        // A block that begins and ends within one segment leaves that one behind, and another may yet complete it.
+        let known = place == 0 || self.sent[place - 1].end() <= to;
+        let edge = if known { (to, self.first + place as u64) } else { (0, 0) };
         let found = self.found.get_or_insert_default();
         found.highest_sacked = found.highest_sacked.max(highest);
-        found.edge = (to, self.first + place as u64);
+        found.edge = edge;
     }
 
     /// The segment that stands there was selectively acknowledged. Mostly it is one: a loop around this would keep for others what
@@ -768,6 +771,16 @@ mod tests {
         assert_eq!((delivered.segments, delivered.bytes, delivered.rtt_ns), (2, 200, None));
         assert!(delivered.advanced);
         assert_eq!((b.pipe(), b.outstanding()), (5, 5));
+    }
+
+    /// Parts of the second segment, as a box makes them: 40 bytes, 30 more, then all of it. The last is walked through from where
+    /// the second ended.
+    #[test]
+    fn a_block_within_a_segment_does_not_hide_it_from_the_next() {
+        let mut b = board();
+        assert_eq!(sack(&mut b, &[(501, 531), (101, 141), (141, 171)]).segments, 0);
+        assert_eq!(sack(&mut b, &[(101, 201)]).segments, 1);
+        assert_eq!(b.pipe(), 9);
     }
 
     #[test]
