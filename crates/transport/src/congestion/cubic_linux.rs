@@ -1,15 +1,26 @@
-//! CUBIC as Linux computes it (`tcp_cubic.c`, facts of version 6.18), in real numbers, with its HyStart (Ha and Rhee 2011).
+//! CUBIC as Linux computes it (`tcp_cubic.c`, facts of version 6.12), in whole segments, with its HyStart (Ha and Rhee 2011).
 
+use super::counting::{reno_step, whole};
 use super::cubic::cube_root;
 use super::{Ack, SinglePath, View, Window};
 use crate::algorithm::{Given, Make};
 use crate::plugin::Origin;
 
-const BETA: f64 = 717.0 / 1024.0;
-/// Segments per second cubed.
-const C: f64 = 0.4;
-/// 8/15: the Reno-friendly window grows by a segment for each 15/8 windows acknowledged.
-const FRIENDLY: f64 = 8.0 / 15.0;
+/// After a loss 717 of 1,024 segments are left.
+const BETA: u64 = 717;
+const BETA_UNIT: u64 = 1024;
+/// 410/1,024 segments per second cubed.
+const C: u64 = 410;
+/// Time counts in 1,024ths of a second.
+const TIME_BITS: u32 = 10;
+/// The Reno-friendly window grows by a segment for each 15/8 windows acknowledged.
+const FRIENDLY_EIGHTHS: u64 = 15;
+/// At least a segment for so many acknowledged while there was no loss.
+const FIRST_COUNT: u64 = 20;
+/// What the window does not grow for, a hundred times.
+const HARDLY: u64 = 100;
+/// Growth is computed anew after so many milliseconds at the latest, or with another window.
+const ANEW_MS: u64 = 31;
 const MIN_SSTHRESH: f64 = 2.0;
 /// HyStart is asked from this window on.
 const LOW_WINDOW: f64 = 16.0;
@@ -29,6 +40,7 @@ const SETTLING_NS: u64 = 1_000_000_000;
 
 /// As [`Cubic`](super::Cubic), but:
 ///
+/// - Windows are whole segments, and grow by one for so many acknowledged; how many is computed at most once a millisecond.
 /// - W_est grows with α = 8/15 always, where RFC 9438 §4.3 takes 1 from the window before the loss on; below it the window
 ///   goes there in a round trip, not at once.
 /// - The target is W(t + RTT_min); while there was no loss, growth is 1/20 of the window a round trip at least. RTT_min is
@@ -56,16 +68,25 @@ impl Make for CubicLinux {
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     /// Window at the last reduction, or 0.85 of it.
-    last_max: f64,
+    last_max: u64,
     epoch: Option<Epoch>,
+    /// Segments acknowledged for which the window grows by one; for which window, and when that was computed.
+    count: u64,
+    of_window: u64,
+    computed_ms: u64,
+    /// Segments acknowledged toward the next one.
+    counted: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     began_ns: u64,
-    k_s: f64,
-    origin: f64,
-    w_est: f64,
+    /// In 1,024ths of a second.
+    k: u64,
+    origin: u64,
+    w_est: u64,
+    /// Acknowledged toward the next segment of it.
+    acked: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -115,29 +136,57 @@ fn train_allowance_ns(view: &View) -> u64 {
 impl CubicLinux {
     fn reduce(&mut self, cwnd: f64) -> f64 {
         self.undo = Some(self.state);
-        let last_max = if cwnd < self.state.last_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
-        self.state = State { last_max, epoch: None };
-        (cwnd * BETA).max(MIN_SSTHRESH)
+        let w = whole(cwnd);
+        let last_max = if w < self.state.last_max { w * (BETA_UNIT + BETA) / (2 * BETA_UNIT) } else { w };
+        self.state = State { last_max, ..State::default() };
+        ((w * BETA / BETA_UNIT) as f64).max(MIN_SSTHRESH)
+    }
+
+    /// For how many segments acknowledged the window of `w` grows by one.
+    fn count(&mut self, w: u64, acked: f64, now_ns: u64) -> u64 {
+        let now_ms = now_ns / 1_000_000;
+        let State { last_max, of_window, computed_ms, .. } = self.state;
+        if let Some(epoch) = &mut self.state.epoch {
+            epoch.acked += acked;
+        }
+        let is_new = self.state.epoch.is_none();
+        if of_window == w && now_ms <= computed_ms + ANEW_MS {
+            return self.state.count;
+        }
+        let epoch = self.state.epoch.get_or_insert_with(|| Epoch {
+            began_ns: now_ns,
+            k: (cube_root(last_max.saturating_sub(w) as f64 / C as f64 * BETA_UNIT as f64) * 1024.0) as u64,
+            origin: last_max.max(w),
+            w_est: w,
+            acked,
+        });
+        if is_new || now_ms != computed_ms {
+            (self.state.of_window, self.state.computed_ms) = (w, now_ms);
+            let rtt_ms = self.rtt_min_ns.unwrap_or(0).div_ceil(1_000_000);
+            let t = ((now_ms.saturating_sub(epoch.began_ns / 1_000_000) + rtt_ms) << TIME_BITS) / 1_000;
+            let off = u128::from(t.abs_diff(epoch.k));
+            let delta = ((u128::from(C) * off * off * off) >> (TIME_BITS + 3 * TIME_BITS)) as u64;
+            let target = if t < epoch.k { epoch.origin.saturating_sub(delta) } else { epoch.origin + delta };
+            self.state.count = if target > w { w / (target - w) } else { HARDLY * w };
+            if last_max == 0 {
+                self.state.count = self.state.count.min(FIRST_COUNT);
+            }
+        }
+        let per_segment = ((w * FRIENDLY_EIGHTHS) >> 3) as f64;
+        while epoch.acked > per_segment {
+            epoch.acked -= per_segment;
+            epoch.w_est += 1;
+        }
+        if epoch.w_est > w {
+            self.state.count = self.state.count.min(w / (epoch.w_est - w));
+        }
+        self.state.count = self.state.count.max(2);
+        self.state.count
     }
 
     fn avoid(&mut self, cwnd: f64, acked: f64, now_ns: u64) -> f64 {
-        let last_max = self.state.last_max;
-        let epoch = self.state.epoch.get_or_insert_with(|| {
-            let k_s = cube_root((last_max - cwnd) / C);
-            Epoch { began_ns: now_ns, k_s, origin: last_max.max(cwnd), w_est: cwnd }
-        });
-        let rtt_min_ns = self.rtt_min_ns.unwrap_or(0);
-        let t_s = (now_ns.saturating_sub(epoch.began_ns) + rtt_min_ns) as f64 * 1e-9;
-        let d = t_s - epoch.k_s;
-        let target = C * d * d * d + epoch.origin;
-        // Growth for each segment acknowledged: 1/cnt.
-        let mut growth = if target > cwnd { (target - cwnd) / cwnd } else { 0.01 / cwnd };
-        if last_max == 0.0 {
-            growth = growth.max(1.0 / 20.0);
-        }
-        epoch.w_est += FRIENDLY * acked / cwnd;
-        growth = growth.max((epoch.w_est - cwnd) / cwnd);
-        cwnd + acked * growth.min(0.5)
+        let count = self.count(whole(cwnd), acked, now_ns);
+        cwnd + reno_step(&mut self.state.counted, acked, count)
     }
 }
 
