@@ -94,7 +94,12 @@ PROFILES: Final = (
         (
             Switch("mss", "1000 B", "tcl/lib/ns-default.tcl: packetSize_ 1000, behind tcpip_base_hdr_size_ 40"),
             Switch("tcp.loss_detection", "sack", "tcp/tcp-sack1.cc, Sack1TcpAgent"),
-            Switch("tcp.initial_window", 2, "tcl/lib/ns-default.tcl: windowInit_ 2"),
+            Switch(
+                "tcp.initial_window",
+                2,
+                "tcl/lib/ns-default.tcl: windowInit_ 2, from the acknowledgment of the SYN on (tcp/tcp.cc, "
+                "TcpAgent::recv)",
+            ),
             Switch("tcp.max_window", 20, "tcl/lib/ns-default.tcl: window_ 20"),
             Switch("tcp.initial_ssthresh", 20, "tcp/tcp.cc, TcpAgent::reset: window_"),
             Switch("tcp.segments_per_ack", 1, "tcp/tcp-sink.cc, TcpSink::recv, without DelAckSink"),
