@@ -478,12 +478,9 @@ impl<P: Stream> Scoreboard<P> {
             }
             (place, highest) = (place + 1, end);
         }
-        // A block that begins and ends within one segment leaves that one behind, and another may yet complete it.
-        let known = place == 0 || self.sent[place - 1].end() <= to;
-        let edge = if known { (to, self.first + place as u64) } else { (0, 0) };
         let found = self.found.get_or_insert_default();
         found.highest_sacked = found.highest_sacked.max(highest);
-        found.edge = edge;
+        found.edge = (to, self.first + place as u64);
     }
 
     /// The segment that stands there was selectively acknowledged. Mostly it is one: a loop around this would keep for others what
