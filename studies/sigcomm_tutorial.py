@@ -7,6 +7,7 @@ of the text holds if the one found is within 10 % of it, or of the ends of a ran
 
 import os
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,8 @@ PHASES_S: Final = ((0, 10), (10, 20), (20, 30), (30, 40), (40, 50))
 PRINTED_MBPS: Final = (40.0, 30.0, 20.0, 30.0, 40.0)
 # Its two TCP flows run in phases 2 and 3, and 3 and 4; each link has 20 Mbit/s.
 FLOWS: Final = (("flow1", 10, 30), ("flow2", 20, 40))
+LONG_S: Final = 600
+STARTS_S: Final = (10.0, 10.3, 10.6, 10.9, 11.2)
 
 
 def verdict(found: float, least: float, most: float) -> str:
@@ -42,6 +45,20 @@ class Tutorial:
         place = self.folder / part
         text = minitopo.convert(place / topology, place / experiment)
         return mptcplab.run(Scenario.from_toml(text, f"{topology}, {experiment}"), "sim")
+
+    def beside(self, part: str, topology: str, experiment: str, flow: str) -> list[float]:
+        """Goodput of one TCP flow in Mbit/s, alone beside the multipath connection for LONG_S, for each start."""
+        place = self.folder / part
+        described = tomllib.loads(minitopo.convert(place / topology, place / experiment))
+        connections = {name: of for name, of in described["connection"].items() if name in ("flow", flow)}
+        del connections[flow]["stop"]
+        found = []
+        for start_s in STARTS_S:
+            connections[flow]["start"] = f"{start_s} s"
+            long = described | {"connection": connections, "duration": f"{start_s + LONG_S} s"}
+            rows = mptcplab.run(Scenario.from_dict(long, experiment), "sim").connections
+            found.append(rows.filter(rows["name"] == flow)["bytes_delivered"][0] * 8 / LONG_S / 1e6)
+        return found
 
     def goodput(self, part: str, topology: str, experiment: str) -> float:
         """Of the whole connection, in Mbit/s."""
@@ -117,6 +134,11 @@ def fifth(tutorial: Tutorial) -> Iterator[Mapping[str, str]]:
                 found = mean_mbps(result, flow, begin_s, end_s)
                 said, judged = ("10", verdict(found, 10, 10)) if subflows == "1sf" else ("not said", "")
                 yield row("5", f"{name}: TCP, {flow}, Mbit/s", said, f"{found:.1f}", judged)
+    for control in ("reno", "olia"):
+        for flow, _, _ in FLOWS:
+            rates = tutorial.beside("05_congestion_control", "topo_cong", f"iperf_scenario_{control}_1sf", flow)
+            what = f"{control}, 1 subflow a link: TCP, {flow} alone for {LONG_S} s, five starts, Mbit/s"
+            yield row("5", what, "not said", f"{min(rates):.1f} to {max(rates):.1f}", "")
 
 
 def main() -> None:

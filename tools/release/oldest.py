@@ -16,7 +16,7 @@ from tools.release.install import RESOLUTIONS, ROOT, TEST_PACKAGES, uv
 
 TESTS: Final = (
     *("tests/designs", "tests/report/test_plots.py", "tests/report/test_report.py", "tests/result/test_frames.py"),
-    *("tests/scenario/test_reading.py", "tests/models/test_hand_checked.py", "tests/comparison/test_statistics.py"),
+    *("tests/scenario/test_reading.py", "tests/models/test_hand_checked.py", "tests/analysis/test_statistics.py"),
 )
 
 

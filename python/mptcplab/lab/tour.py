@@ -64,8 +64,8 @@ STEPS: Final = (
         "shared",
         "Fair at a shared bottleneck",
         "Two subflows of one connection and one TCP flow share a link of 20 Mbit/s. In A each subflow behaves"
-        " like a TCP flow (reno), so the connection takes about 13.2 Mbit/s and leaves 5.9. In B the subflows"
-        " are coupled (LIA): together they are little more aggressive than one TCP flow, with 11.0 and 8.1 Mbit/s.",
+        " like a TCP flow (reno), so the connection takes about 11.4 Mbit/s and leaves 7.7. In B the subflows"
+        " are coupled (LIA): together they are little more aggressive than one TCP flow, with 10.2 and 8.9 Mbit/s.",
         {"connection.multipath.congestion": "lia"},
         goal="none",
     ),
