@@ -51,10 +51,14 @@ def commands(setup: Setup, places: Sequence[Place]) -> list[Command]:
         found.append(Command(("ip", "mptcp", "limits", "set", "subflows", count, "add_addr_accepted", count)))
     found.append(Command(("ip", "mptcp", "endpoint", "flush")))
     for line in (*routes(setup), *(f"sysctl -w {key}=2" for key in setup.filters), *endpoints(setup)):
-        for place in places:
-            line = place.fill(line)
-        found.append(Command(tuple(line.split())))
+        found.append(Command(tuple(_filled(line, places).split())))
     return found
+
+
+def _filled(text: str, places: Sequence[Place]) -> str:
+    for place in places:
+        text = place.fill(text)
+    return text
 
 
 def apply(setup: Setup, places: Sequence[Place], load: Callable[[str], object]) -> None:
@@ -135,11 +139,7 @@ def state_file() -> Path:
 
 
 def _snapshot(setup: Setup, places: Sequence[Place]) -> dict[str, Any]:
-    keys = ["net.mptcp.enabled", *setup.sysctls]
-    for key in setup.filters:
-        for place in places:
-            key = place.fill(key)
-        keys.append(key)
+    keys = ["net.mptcp.enabled", *setup.sysctls, *(_filled(key, places) for key in setup.filters)]
     family = _family(setup.ipv6)
     save = ["ip", family, "route", "save", "default"]
     saved = subprocess.run(save, capture_output=True, check=True, timeout=30).stdout
