@@ -110,6 +110,16 @@ def test_a_path_over_two_links_goes_through_both_and_back() -> None:
     assert "needs netem" in text
 
 
+def test_hosts_announce_what_the_links_of_their_path_take() -> None:
+    """In place of the router that lowers the MSS: 1,452 bytes on the path over a link of 1,492."""
+    both = '[link.far]\nrate = "1 Gbit/s"\ndelay = "0 ms"\nmss = "1460 B"\n[path.both]\nlinks = ["two", "far"]\n'
+    given = scenario('paths = ["one", "both"]', more=both).with_("link.two.mtu=1492 B", "link.one.mtu=9000 B")
+    lines = re.findall(r"^route (?:client|server)0 .*dev (path\d) .*$", script(given), re.M)
+    told = re.findall(r"^route (client|server)0 .* dev (path\d) .*advmss (\d+)", script(given), re.M)
+    assert len(told) == len(lines) == 6, "each route of a host: of its main table and of the path's own"
+    assert set(told) == {(host, *of) for host in ("client", "server") for of in (("path0", "1460"), ("path1", "1452"))}
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

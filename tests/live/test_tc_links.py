@@ -15,7 +15,9 @@ from mptcplab.engines.runner import run
 from mptcplab.scenario import Scenario
 from mptcplab.scenario.describe import description
 
+from tests.live.test_mtu import check_segments
 from tests.needs import needs
+from tests.simulated.test_mtu import TWO
 
 BUILT = kernels.kernels()
 virtual = pytest.mark.skipif(
@@ -192,6 +194,14 @@ def test_the_wire_loses_what_it_is_told_and_multipath_tcp_takes_both_links() -> 
     assert abs(lost - 0.05) < 5 * (0.05 * 0.95 / packets) ** 0.5
     assert packets > 200
     assert rows["a", "down"]["utilization"] > 0.8
+
+
+@virtual
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_hosts_announce_what_their_links_take(direction: str) -> None:
+    """Nothing on the way lowers the MSS; both hosts' SYNs say what their path takes."""
+    changes = ("duration=6 s", 'links="tc"', f"connection.m.direction={direction}")
+    check_segments(run(Scenario.from_toml(TWO, "mtu.toml", changes), ENGINE))
 
 
 @virtual

@@ -63,6 +63,12 @@ def test_a_larger_mtu_than_the_hosts_changes_nothing() -> None:
     )
 
 
+def test_an_mss_is_an_mtu_without_the_headers() -> None:
+    by_mss = [each for name, size in (("dsl", 1452), ("tunnel", 1240)) for each in (f"link.{name}.mss={size} B",)]
+    asked = Scenario.from_toml(TWO.replace('mtu   = "1492 B"', "").replace('mtu   = "1280 B"', ""), "mss.toml", by_mss)
+    assert mptcplab.run(asked).subflows.equals(run().subflows)
+
+
 def test_the_shortest_link_of_a_path_counts() -> None:
     """The second link's router lowers the MSS further, or leaves it."""
     far = '{ links = ["dsl", "tunnel"] }'

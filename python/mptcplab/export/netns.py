@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from mptcplab.engines.linux import disciplines, kernel
 from mptcplab.engines.linux.hosts import LARGEST_BUFFERS
-from mptcplab.engines.linux.layout import Endpoint, Pair
+from mptcplab.engines.linux.layout import Endpoint, Pair, announced_mss_bytes
 from mptcplab.export import traffic
 from mptcplab.export.shell import HEAD, NETEM, comment
 
@@ -152,12 +152,15 @@ class _Script:
         gateway, back = self._ways[client, chain[0]][1], self._ways[server, chain[-1]][1]
         own = pair.addresses[path]
         self._say(*(f"address {client} {address}/32 {device}" for address in own))
-        first = f"via {gateway} dev {device} src {own[0]}"
+        mss_bytes = announced_mss_bytes(self._description, pair.connection)[path]
+        announced = "" if mss_bytes is None else f" advmss {mss_bytes}"
+        first = f"via {gateway} dev {device} src {own[0]}{announced}"
         for number, address in enumerate(pair.servers):
             self._say(f"route {client} {address} {first} metric {pair.metric(number, path)}")
             self._say(f"route {client} {address} {first} table {path + 1}")
         self._say(*(f"rule {client} from {address} lookup {path + 1}" for address in own))
-        self._say(*(f"route {server} {address} via {back} dev {device} src {pair.server}" for address in own))
+        way_back = f"via {back} dev {device} src {pair.server}{announced}"
+        self._say(*(f"route {server} {address} {way_back}" for address in own))
         whole = [client, *chain, server]
         for one, other in pairwise(whole[1:]):
             for address in pair.servers:

@@ -13,7 +13,7 @@ from mptcplab.scenario.applications import APPLICATION, DIALOGUES, Application, 
 from mptcplab.scenario.buffers import BUFFER, BufferRule
 from mptcplab.scenario.declared import Declared, Settings
 from mptcplab.scenario.errors import one_of, show
-from mptcplab.scenario.links import RATE
+from mptcplab.scenario.links import MSS, RATE
 from mptcplab.scenario.reading import READ, Stage
 from mptcplab.scenario.value_types import (
     LONGEST,
@@ -34,9 +34,6 @@ MOMENT: ValueType = quantity(units.TIME, 0, LONGEST)
 TCP = Settings("tcp", "the options of TCP, a table such as { pacing = true }", "the options of TCP, a table")
 """How TCP behaves, for both ends and each subflow."""
 
-# 40 bytes of TCP options come out of the MSS (RFC 6691), so less than 88 leaves hardly any data; an IPv4 packet of
-# 65 535 bytes less two headers of 20 bytes bounds it above.
-_MSS = quantity(units.SIZE, 88, 65_495)
 _SHARE = quantity(units.PERCENTAGE, Fraction(1, 1_000_000), 1, "a part of the hosts")
 
 
@@ -94,7 +91,7 @@ class Sender(Table):
     application: Annotated[Application, APPLICATION] = Bulk()
     start: Annotated[tuple[int, int], _start()] = (0, 0)
     stop: Annotated[int, quantity(units.TIME, 1, LONGEST)] | None = None
-    mss: Annotated[int, _MSS] = 1460
+    mss: Annotated[int, MSS] = 1460
     receive_buffer: Annotated[int | BufferRule | None, BUFFER] = None
     ecn: Annotated[bool, boolean()] = False
     checksum: Annotated[bool, boolean()] = False

@@ -34,12 +34,9 @@ from mptcplab.scenario.changes import Step, steps
 from mptcplab.scenario.connections import Connection, Sender
 from mptcplab.scenario.declared import described
 from mptcplab.scenario.fat_tree import LONGEST_PATH, draw, pairs, parts, senders
-from mptcplab.scenario.links import WAYS, Direction, Link, Loss, Queue, Way, no_loss, percentage_of
+from mptcplab.scenario.links import HEADERS_BYTES, WAYS, Direction, Link, Loss, Queue, Way, no_loss, percentage_of
 from mptcplab.scenario.model import Document, Topology
 from mptcplab.scenario.variation import generator
-
-_HEADERS_BYTES = 40
-"""IPv4 and TCP without options, which an MSS leaves out."""
 
 
 def _queue(queue: Queue, rate_bps: int, rtt_ns: int, largest_bytes: int) -> dict[str, Any]:
@@ -234,7 +231,7 @@ def _event(step: Step, links: list[str]) -> dict[str, Any]:
 
 def _largest_bytes(senders: Iterable[Sender]) -> int:
     """The largest packet that there can be."""
-    return max(PACKET_BYTES, *(sender.mss + _HEADERS_BYTES for sender in senders))
+    return max(PACKET_BYTES, *(sender.mss + HEADERS_BYTES for sender in senders))
 
 
 def _metered(link: Link) -> dict[str, Any]:
@@ -245,8 +242,8 @@ def _metered(link: Link) -> dict[str, Any]:
 
 
 def _clamping(link: Link) -> list[dict[str, Any]]:
-    """The router that knows the link's MTU."""
-    return [] if link.mtu is None else [{"kind": "mss-clamping", "mss_bytes": link.mtu - _HEADERS_BYTES}]
+    """The router that knows what the link takes."""
+    return [] if link.largest_mss is None else [{"kind": "mss-clamping", "mss_bytes": link.largest_mss}]
 
 
 def _written(document: Document) -> dict[str, Any]:

@@ -197,6 +197,11 @@ class Metered(Table):
 _METERED = table_of(Metered, 'a table such as { price = 4.0, cap = "20 GB" }')
 
 
+HEADERS_BYTES = 40
+"""IPv4 and TCP without options, which an MSS leaves out."""
+# 40 bytes of TCP options come out of the MSS (RFC 6691), so less than 88 leaves hardly any data; an IPv4 packet of
+# 65 535 bytes less two headers of 20 bytes bounds it above.
+MSS = quantity(units.SIZE, 88, 65_495)
 # Every host of IPv4 takes 576 bytes (RFC 791 §3.1).
 _MTU = quantity(units.SIZE, 576, 65_535)
 
@@ -210,6 +215,7 @@ class Link(Side):
     medium: Annotated[str, text("the name of a medium")] | None = None
     metered: Annotated[Metered, _METERED] | None = None
     mtu: Annotated[int, _MTU] | None = None
+    mss: Annotated[int, MSS] | None = None
     router: Annotated[str, choice(*routers.NAMES)] | None = None
     middleboxes: Annotated[tuple[Middlebox, ...], BOXES] = ()
     interface: Annotated[Interfaces, INTERFACES] | None = None
@@ -258,11 +264,18 @@ class Link(Side):
             table["metered"] = _METERED.write(self.metered)
         if self.mtu is not None:
             table["mtu"] = _MTU.write(self.mtu)
+        if self.mss is not None:
+            table["mss"] = MSS.write(self.mss)
         if self.middleboxes:
             table["middleboxes"] = BOXES.write(self.middleboxes)
         if self.interface is not None:
             table["interface"] = self.interface.written()
         return table
+
+    @property
+    def largest_mss(self) -> int | None:
+        """The largest MSS that its router lets SYNs announce."""
+        return self.mss if self.mss is not None or self.mtu is None else self.mtu - HEADERS_BYTES
 
     def direction(self, way: Way) -> Direction:
         """This direction with what holds for both, and the defaults."""
@@ -299,6 +312,9 @@ class Link(Side):
             if all(any(getattr(self.side(way), other) is not None for other in others) for way in WAYS):
                 found = f"{show(value)}, which has no effect because both down and up override it"
                 wrong.append(((key,), found, f"either {key} or down.{key} and up.{key}"))
+        if self.mtu is not None and self.mss is not None and self.mss > self.mtu - HEADERS_BYTES:
+            most = f"at most {MSS.write(self.mtu - HEADERS_BYTES)}, which mtu = {show(_MTU.write(self.mtu))} leaves"
+            wrong.append((("mss",), show(MSS.write(self.mss)), most))
         if wrong:
             raise faults("Link", wrong)
         return self

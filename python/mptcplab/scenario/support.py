@@ -15,7 +15,7 @@ Refusals = dict[Key, tuple[str, str]]
 READERS = ("sim", "stack", "linux", "linux-virtual")
 """Engines whose receivers can read slowly or pause."""
 
-MTU_ENGINES = ("sim", "stack", "linux", "linux-virtual")
+MSS_ENGINES = ("sim", "stack", "linux", "linux-virtual")
 """Engines whose subflows can have segments of different sizes."""
 
 MOST_CONNECTIONS = 64_512
@@ -59,8 +59,9 @@ def _link(refused: Refusals, key: Key, link: Link, engine: str) -> None:
         _queue(refused, (*key, *link.origin(way, "queue")), direction.queue, engine)
         _entry(refused, (*key, *link.origin(way, "loss"), "kind"), "losses", direction.loss.kind, engine)
 
-    if link.mtu is not None and engine not in MTU_ENGINES:
-        refused[(*key, "mtu")] = (f"{link.mtu} B", f"none: the {engine} engine has packets of one size")
+    for size, largest in (("mtu", link.mtu), ("mss", link.mss)):
+        if largest is not None and engine not in MSS_ENGINES:
+            refused[(*key, size)] = (f"{largest} B", f"none: the {engine} engine has packets of one size")
     for index, box in enumerate(link.middleboxes):
         entry = registry.find("middleboxes", box.kind)
         if entry is None or engine not in entry.engines:

@@ -16,7 +16,7 @@ from mptcplab import _core
 from mptcplab.capture.settings import Capture, of_ports
 from mptcplab.engines.linux import kernel
 from mptcplab.engines.linux.addresses import Addresses
-from mptcplab.engines.linux.layout import Pair
+from mptcplab.engines.linux.layout import Pair, announced_mss_bytes
 from mptcplab.engines.live import Namespace, add_interface, set_up
 from mptcplab.errors import EngineUnavailableError
 
@@ -69,7 +69,7 @@ def play(
     with ExitStack() as stack:
         programs = _programs(description, commands)
         try:
-            plan, hosts = _furnish(description, stack)
+            plan, hosts = _furnish(description, stack, links)
             of_kernel = _kernel_links(links, plan, stack)
             if programs is not None:
                 # After the hosts, so that it is gone before them.
@@ -156,7 +156,7 @@ def _for_core(description: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _furnish(
-    description: Mapping[str, Any], stack: ExitStack
+    description: Mapping[str, Any], stack: ExitStack, links: str
 ) -> tuple[dict[str, Any], list[tuple[Namespace, Namespace]]]:
     """All hosts with their interfaces; `stack` takes them down."""
     ports: list[dict[str, Any]] = []
@@ -164,7 +164,9 @@ def _furnish(
     namespaces: list[tuple[Namespace, Namespace]] = []
     mtus = [576]
     for kind, connection in enumerate(description["connections"]):
-        pair = Pair(kind, connection)
+        # The emulator has routers that lower the MSS; where tc is the network, hosts announce what its links take.
+        announced = announced_mss_bytes(description, connection) if links == "tc" else []
+        pair = Pair(kind, connection, announced)
         congestion = connection["congestion"]["name"]
         client, server = (stack.enter_context(Namespace(f"{pair.name} {end}")) for end in ("client", "server"))
         for host in (client, server):

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address, IPv6Address
+from itertools import zip_longest
 from typing import Any, Final
 
 from mptcplab.engines.live import OUTSIDE, Interface, Route
@@ -42,6 +43,8 @@ class Pair:
     kind: int
     connection: Mapping[str, Any]
     """As the description has it."""
+    announced: Sequence[int | None] = ()
+    """By path: the MSS that both hosts announce, where no router on the way lowers it."""
 
     @property
     def name(self) -> str:
@@ -129,11 +132,14 @@ class Pair:
             Interface(
                 f"path{path}",
                 addresses,
-                [Route(f"{server}/32", self.metric(number, path)) for number, server in enumerate(self.servers)],
+                [
+                    Route(f"{server}/32", self.metric(number, path), mss_bytes)
+                    for number, server in enumerate(self.servers)
+                ],
                 self.mtu,
                 alone=len(self.addresses) == 1,
             )
-            for path, addresses in enumerate(self.addresses)
+            for path, (addresses, mss_bytes) in enumerate(zip_longest(self.addresses, self.announced))
         ]
 
     def metric(self, number: int, path: int) -> int:
@@ -144,6 +150,11 @@ class Pair:
     def server_interface(self) -> Interface:
         """The one."""
         routes = [Route(f"10.{self.kind}.0.0/16"), Route(OUTSIDE)]
+        routes += [
+            Route(f"10.{self.kind}.{path}.0/24", mss_bytes=mss_bytes)
+            for path, mss_bytes in enumerate(self.announced)
+            if mss_bytes is not None
+        ]
         return Interface("net0", self.servers, routes, self.mtu, alone=True)
 
     def ports(self, tuns: list[int], first_port: int) -> list[dict[str, Any]]:
@@ -177,6 +188,17 @@ class Pair:
                 for address in addresses
             ],
         }
+
+
+def announced_mss_bytes(description: Mapping[str, Any], connection: Mapping[str, Any]) -> list[int | None]:
+    """By path of a connection: the MSS that its hosts announce in place of routers that lower it, where any does."""
+    found: list[int | None] = []
+    for path in connection["paths"]:
+        links = (description["links"][link] for link in description["paths"][path]["links"])
+        boxes = (box for link in links for box in link["middleboxes"] if box["kind"] == "mss-clamping")
+        least = min((int(box["mss_bytes"]) for box in boxes), default=None)
+        found.append(None if least is None else min(least, int(connection["mss_bytes"])))
+    return found
 
 
 def _endpoint(told: Mapping[str, Any], address: IPv4Address, link: int) -> Endpoint:

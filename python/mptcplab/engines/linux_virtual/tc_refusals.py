@@ -53,8 +53,6 @@ def found(document: Document, chosen: Iterable[kernels.Kernel]) -> Iterator[Foun
 def _link(document: Document, name: str, link: Link) -> Iterator[Found]:
     if link.medium is not None:
         yield ("medium",), show(link.medium), "none: tc has no medium that two directions share"
-    if link.mtu is not None:
-        yield ("mtu",), f"{link.mtu} B", "none: without middleboxes nothing lowers the MSS"
     if link.middleboxes:
         yield ("middleboxes",), f"{len(link.middleboxes)} of them", "none: tc has no middleboxes"
     for way in WAYS:

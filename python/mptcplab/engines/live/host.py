@@ -25,6 +25,8 @@ class Route:
 
     network: str
     metric: int = 1
+    mss_bytes: int | None = None
+    """What SYNs announce there, if not what the interface's MTU leaves."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,8 @@ def _furnish(interface: Interface) -> None:
         table = _FIRST_TABLE + index
         for route in interface.routes:
             network = ip_network(route.network)
-            links.add_route(network, index, metric=route.metric)
+            links.add_route(network, index, metric=route.metric, mss_bytes=route.mss_bytes)
             if not interface.alone:
-                links.add_route(network, index, table=table)
+                links.add_route(network, index, table=table, mss_bytes=route.mss_bytes)
         for address in [] if interface.alone else interface.addresses:
             links.add_rule(address, table)

@@ -106,12 +106,21 @@ class Links(_Socket):
         own = attribute(2, address.packed) if address.version == 4 else b""
         self.ask(20, body + own + attribute(1, address.packed), _CREATE)
 
-    def add_route(self, network: IPv4Network | IPv6Network, index: int, *, table: int = _MAIN, metric: int = 0) -> None:
-        """Let packets to a network leave by an interface."""
+    def add_route(
+        self,
+        network: IPv4Network | IPv6Network,
+        index: int,
+        *,
+        table: int = _MAIN,
+        metric: int = 0,
+        mss_bytes: int | None = None,
+    ) -> None:
+        """Let packets to a network leave by an interface; SYNs among them announce `mss_bytes` where that is given."""
         head = (_family(network.version), network.prefixlen, 0, 0, table if table < 256 else 0)
         body = struct.pack("=BBBBBBBBI", *head, _STATIC, 0, _UNICAST, 0)
         body += attribute(1, network.network_address.packed) + _number(4, index) + _number(15, table)
-        self.ask(24, body + (_number(6, metric) if metric else b""), _CREATE)
+        body += _number(6, metric) if metric else b""
+        self.ask(24, body + (b"" if mss_bytes is None else attribute(8, _number(8, mss_bytes))), _CREATE)
 
     def add_rule(self, source: Address, table: int) -> None:
         """Let packets from an address look into a table of their own first."""

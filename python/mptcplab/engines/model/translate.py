@@ -12,14 +12,12 @@ from mptcplab.models.pert_mix import Mixed
 from mptcplab.models.queues import DropTail, EarlyResponse, Queue
 from mptcplab.scenario.amounts import exact_packets, limit, round_trips_ns
 from mptcplab.scenario.connections import Connection
-from mptcplab.scenario.links import WAYS, Direction, Way, percentage_of
+from mptcplab.scenario.links import HEADERS_BYTES, WAYS, Direction, Way, percentage_of
 from mptcplab.scenario.model import Document
 
 SEGMENT_BYTES: Final = 1500
 """What capacities are counted in: a full IP packet of an Ethernet."""
 
-HEADERS_BYTES: Final = 40
-"""IPv4 and TCP without options, which an MSS leaves out."""
 
 # Options take from the MSS (RFC 6691): timestamps 12 (RFC 7323), DSS with 64-bit DATA_ACK and DSN 28 (RFC 8684 §3.3).
 _OPTIONS_BYTES: Final = {"tcp": 12, "mptcp": 40}

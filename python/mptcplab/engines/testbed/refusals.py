@@ -80,8 +80,9 @@ def _links(document: Document) -> Iterator[Found]:
             yield ("link", name, "interface"), show(link.interface.client), expected
         yield from _shapers(name, link, shaped)
     for name in sorted(boxes):
-        if document.links[name].mtu is not None:
-            yield ("link", name, "mtu"), f"{document.links[name].mtu} B", "none: the interfaces keep their MTU"
+        for size, largest in (("mtu", document.links[name].mtu), ("mss", document.links[name].mss)):
+            if largest is not None:
+                yield ("link", name, size), f"{largest} B", "none: the interfaces keep their MTU"
         for index, box in enumerate(document.links[name].middleboxes):
             expected = "none: the engine testbed has only the middleboxes of the real network"
             yield ("link", name, "middleboxes", index), show(box.kind), expected
