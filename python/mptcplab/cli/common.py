@@ -58,7 +58,8 @@ KERNELS = click.option(
 METRIC = click.option(
     "--metric",
     metavar="NAME",
-    help="What to compare by: goodput, completion, transfer-p95…, CONNECTION.COLUMN, link.NAME.DIRECTION.COLUMN.",
+    help="What to compare by: goodput, completion, transfer-p95, max-min-share…, CONNECTION.COLUMN, "
+    "link.NAME.DIRECTION.COLUMN.",
 )
 AT_LEAST_1 = click.IntRange(min=1)
 FILE_PATH = click.Path(path_type=Path)

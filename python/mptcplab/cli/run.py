@@ -10,6 +10,7 @@ import click
 from mptcplab.capture.settings import SNAP_LENGTH, Capture
 from mptcplab.cli.common import (
     AT_LEAST_1,
+    CANNOT,
     CHECKED_FILE,
     FAILED,
     FILE_PATH,
@@ -28,6 +29,7 @@ from mptcplab.engines.catalogue import ALL, find, with_kernels
 
 if TYPE_CHECKING:
     from mptcplab.results.result import Result
+    from mptcplab.scenario import Scenario
 
 
 _BESIDE_THE_RESULT = ""
@@ -76,6 +78,11 @@ _BESIDE_THE_RESULT = ""
     metavar="DIR",
     help="Write why connections decide as they do to DIR, as qlog; `mptcplab trace DIR` shows it.",
 )
+@click.option(
+    "--max-min",
+    is_flag=True,
+    help="Also print each connection's share of the goodput that max-min fairness would give it.",
+)
 def run(
     file: Path | None,
     engine: str,
@@ -90,6 +97,7 @@ def run(
     capture: str | None,
     snap_length: int,
     trace: Path | None,
+    max_min: bool,
 ) -> None:
     """Run a scenario.
 
@@ -126,6 +134,8 @@ def run(
         runner.traces(engine)
     traces = _traces(trace, out, capture)
     chosen.require(scenario)
+    if max_min:
+        _fair_shares_exist(scenario)
     interrupted = None
     with captures as directory, traces as told:
         with Progress(f"{scenario.name} on {engine}", sys.stderr) as progress:
@@ -151,8 +161,16 @@ def run(
                 ) from None
         if out is not None:
             result.save(out, captures=None if capture else directory)
-    if as_json:
-        sys.stdout.write(result.to_json(samples_file=None if out is None else "samples.parquet"))
+    samples_file = None if out is None else "samples.parquet"
+    if as_json and not max_min:
+        sys.stdout.write(result.to_json(samples_file=samples_file))
+    elif as_json:
+        import json
+
+        from mptcplab.comparison import max_min as fairness
+
+        document = {**result.to_dict(samples_file=samples_file), "max_min": fairness.rows(result)}
+        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     else:
         from mptcplab.render import text_tables
 
@@ -161,6 +179,10 @@ def run(
             f"{scenario.title}: {scenario.duration_ns / 1e9:g} s on {engine}, {_seeds(result)}\n", highlight=False
         )
         terminal.print(text_tables.for_terminal(result, terminal))
+        if max_min:
+            from mptcplab.comparison import max_min as fairness
+
+            terminal.print(text_tables.drawn([fairness.table(fairness.rows(result))], terminal))
     for note in result.notes:
         say(f"note: {note}")
     if out is not None:
@@ -173,6 +195,17 @@ def run(
         raise Failure(FAILED, f"{interrupted}; the runs finished before are shown above")
     if result.failures:
         raise Failure(FAILED, *result.failures)
+
+
+def _fair_shares_exist(scenario: "Scenario") -> None:
+    """Refuse, before anything runs, a scenario whose links or connections do not stay as they are."""
+    from mptcplab.engines.model.max_min import max_min_bps
+    from mptcplab.scenario import UnsupportedError
+
+    try:
+        max_min_bps(scenario)
+    except UnsupportedError as error:
+        raise Failure(CANNOT, *(f"--max-min: {problem}" for problem in error.problems)) from None
 
 
 def _captures(capture: str | None, out: Path | None) -> AbstractContextManager[Path | None]:

@@ -3,11 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from mptcplab.results.columns import MAX_MIN_SHARE
+
 if TYPE_CHECKING:
     import polars as pl
 
-_CHOSEN: Final = ("congestion", "scheduler", "cwnd_mean_segments")
-"""What a setting names, and the windows: a control's window may differ and not a packet with it."""
+_CHOSEN: Final = ("congestion", "scheduler", "cwnd_mean_segments", MAX_MIN_SHARE.name)
+"""What a setting names, and the windows: a control's window may differ and not a packet with it. A share is of what
+might be, not of what was measured.
+"""
 
 
 def alike(frames: "Mapping[str, pl.DataFrame]", settings: "Sequence[pl.Expr]") -> tuple[tuple[int, ...], ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from mptcplab.errors import Error
-from mptcplab.results.columns import CONNECTIONS, LINKS, RUN_COLUMNS, SUBFLOWS, Column
+from mptcplab.results.columns import CONNECTIONS, LINKS, MAX_MIN_SHARE, RUN_COLUMNS, SUBFLOWS, Column
 from mptcplab.scenario.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _SHORT: Final = {
     "silence": "longest_silence_s",
     "stalled": "video_stalled_s",
     "bitrate": "video_bitrate_mean_bps",
+    "max-min-share": MAX_MIN_SHARE.name,
 }
 """Short names of columns."""
 _HIGHER: Final = frozenset(
@@ -31,6 +32,7 @@ _HIGHER: Final = frozenset(
         "transfers_complete",
         "video_bitrate_mean_bps",
         "utilization",
+        MAX_MIN_SHARE.name,
     }
 )
 """Columns of which more is better; of all others less is."""
@@ -43,7 +45,11 @@ def _numeric(columns: Sequence[Column]) -> dict[str, Column]:
     return {column.name: column for column in columns[RUN_COLUMNS:] if column.kind in _NUMBERS}
 
 
-_OF_CONNECTIONS: Final = {**_numeric(CONNECTIONS), **{each.name: each for each in SUBFLOWS if each.name in _SUMMED}}
+_OF_CONNECTIONS: Final = {
+    **_numeric(CONNECTIONS),
+    **{each.name: each for each in SUBFLOWS if each.name in _SUMMED},
+    MAX_MIN_SHARE.name: MAX_MIN_SHARE,
+}
 _OF_LINKS: Final = _numeric(LINKS)
 
 
@@ -140,7 +146,7 @@ def of_connection(text: str, names: Sequence[str], keys: Sequence[str]) -> Metri
     named, dot, column = text.rpartition(".")
     if dot and named not in names:
         raise MetricError(f"found {text!r}: there is no connection {named!r}; it has {', '.join(names)}")
-    column = _SHORT.get(column, column)
+    column = column_of(column)
     if column not in _OF_CONNECTIONS:
         known = [*_SHORT, *_OF_CONNECTIONS]
         raise MetricError(
@@ -148,6 +154,12 @@ def of_connection(text: str, names: Sequence[str], keys: Sequence[str]) -> Metri
             f"numeric column of connections, or link.NAME.DIRECTION.COLUMN{did_you_mean(column, known)}"
         )
     return Metric(column, named or owner)
+
+
+def column_of(text: str) -> str:
+    """The column that the last part of a metric's name stands for."""
+    name = text.rpartition(".")[2]
+    return _SHORT.get(name, name)
 
 
 def _of_link(text: str, links: "pl.DataFrame") -> Metric:

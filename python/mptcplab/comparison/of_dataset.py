@@ -6,8 +6,10 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mptcplab.comparison.metric import MetricError
+from mptcplab.comparison.max_min import shares_of, sweep_of, with_shares
+from mptcplab.comparison.metric import MetricError, column_of
 from mptcplab.comparison.summary import summarise
+from mptcplab.results.columns import MAX_MIN_SHARE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,16 +30,24 @@ def compare_dataset(
     place = dataset.directory
     try:
         origin = json.loads((place / "provenance.json").read_text(encoding="utf-8"))
-        scenario = tomllib.loads((place / "scenario.toml").read_text(encoding="utf-8"))
+        text = (place / "scenario.toml").read_text(encoding="utf-8")
+        scenario = tomllib.loads(text)
+        sweep = tomllib.loads((place / "sweep.toml").read_text(encoding="utf-8"))
         with (place / "design.csv").open(encoding="utf-8", newline="") as file:
             design = list(csv.DictReader(file))
     except (OSError, ValueError) as error:
         raise MetricError(
             f"{place} has no finished dataset ({error}); expected the directory of `mptcplab sweep` or `compare --out`"
         ) from None
-    frames = {"connections": dataset.connections, "subflows": dataset.subflows, "links": dataset.links}
+    frames: Mapping[str, pl.DataFrame] = {
+        "connections": dataset.connections,
+        "subflows": dataset.subflows,
+        "links": dataset.links,
+    }
     own = list(design[0])[1:] if design else []
-    grid = not own or tomllib.loads((place / "sweep.toml").read_text(encoding="utf-8"))["design"]["kind"] == "grid"
+    grid = not own or sweep["design"]["kind"] == "grid"
+    if metric is not None and column_of(metric) == MAX_MIN_SHARE.name:
+        frames = with_shares(frames, shares_of(sweep_of(text, sweep), metric))
     engine = origin["engine"]
     return summarise(
         frames,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from mptcplab import files
 from mptcplab.comparison.asked import check
+from mptcplab.comparison.max_min import shares_of, with_shares
 from mptcplab.comparison.of_dataset import chosen
 from mptcplab.comparison.saving import save
 from mptcplab.comparison.summary import summarise
@@ -58,6 +59,7 @@ def compare_settings(
     """
     made = make_plan(sweep)
     check(made, metric, baseline)
+    shares = shares_of(sweep, metric)
     place = nullcontext(str(out)) if out is not None else files.scratch("mptcplab-compare-")
     with place as name, dataset.session(Path(name), resume=resume) as journal:
         directory = Path(name)
@@ -71,7 +73,8 @@ def compare_settings(
                     progress(f"{repeat} seeds", done / left)
 
             carry_out(made.runs, journal, jobs=jobs or default_jobs(*sweep.engines), progress=tell)
-            found = _summary(sweep, collect(made.labels, made.runs, journal).frames(), metric, baseline, until)
+            frames = with_shares(collect(made.labels, made.runs, journal).frames(), shares)
+            found = _summary(sweep, frames, metric, baseline, until)
             more = None if until is None else _more(found, sweep.repeat, until)
             if more is None:
                 if out is not None:

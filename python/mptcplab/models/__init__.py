@@ -15,6 +15,7 @@ acknowledged by one ACK. Each module names its paper and, at the code, every mis
 ``pert``                PERT's answer to queueing delay, and the queue where its flows settle
 ``khalili_2013``        scenarios A, B, C in closed form
 ``optimum``, ``pareto`` the fair optimum with probing cost; can someone gain without anyone losing?
+``max_min``             max-min fair rates of any network
 ``fluid``               dx/dt, trajectories, time to converge
 ``rounds``              Dong 2018: data sent round by round, and the paths worth using
 ======================  ===========================================================================================

@@ -260,6 +260,14 @@ SAMPLES: Final = (
     Column("drops", "UInt32", "packets", "link: packets lost in the interval"),
 )
 
+MAX_MIN_SHARE: Final = Column(
+    "max_min_share",
+    "Float64",
+    "",
+    "goodput divided by what the connection would have if the links were shared in the max-min fair way",
+)
+"""No column of a frame: a comparison makes it when it is asked for."""
+
 FRAMES: Final[Mapping[str, tuple[Column, ...]]] = {
     "connections": CONNECTIONS,
     "subflows": SUBFLOWS,
