@@ -5,8 +5,8 @@ from collections.abc import Callable
 import mptcplab
 import numpy as np
 import pytest
-from mptcplab.comparison import states
 from mptcplab.comparison.tables import lines
+from mptcplab.results import states
 from mptcplab.scenario import Scenario
 
 Draw = Callable[[np.random.Generator, int], states.Floats]
@@ -66,9 +66,7 @@ def test_a_row_among_many_of_one_state_is_found() -> None:
     assert [len(each) for each in states.of_settings(matrix)] == [1] * 9 + [2]
 
 
-def test_a_comparison_says_so() -> None:
-    """The file is whole soon, or the link dies before it is: which, depends on when the connection starts."""
-    text = """
+TWO_OUTCOMES = """
 duration = "90 s"
 link.a = { rate = "10 Mbit/s", delay = "10 ms" }
 [connection.m]
@@ -85,8 +83,25 @@ at = "20 s"
 link = "a"
 set = { down = false }
 """
+"""The file is whole soon, or the link dies before it is: which, depends on when the connection starts."""
+
+
+def test_repeated_runs_say_so() -> None:
+    result = mptcplab.run(Scenario.from_toml(TWO_OUTCOMES, "two.toml"), repeat=20)
+    said = "m: several stable states, completion 3.89 s in 14 and 31.3 s in 6 seeds; the mean describes neither"
+    assert said in result.notes
+    assert result.to_dict()["notes"] == list(result.notes)
+    # Of few seeds nothing is said; nor of a file that takes as long with every seed.
+    assert not any("states" in note for note in mptcplab.run(result.scenario, repeat=7).notes)
+    assert mptcplab.run(result.scenario.with_("connection.m.start=1 s"), repeat=20).notes == ()
+
+
+def test_a_comparison_says_so() -> None:
     found = mptcplab.compare(
-        Scenario.from_toml(text, "two.toml"), vary={"connection.m.congestion": ["reno", "cubic"]}, repeat=20, jobs=1
+        Scenario.from_toml(TWO_OUTCOMES, "two.toml"),
+        vary={"connection.m.congestion": ["reno", "cubic"]},
+        repeat=20,
+        jobs=1,
     )
     assert [len(each) for each in found.states] == [2, 2]
     assert [line for line in lines(found) if "several stable states, 3.89 s in 14 and 31.33 s in 6 seeds" in line]

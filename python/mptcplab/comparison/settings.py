@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mptcplab.analysis import statistics
 from mptcplab.analysis.statistics import Estimate, Floats
-from mptcplab.comparison import states
 from mptcplab.comparison.metric import Metric
+from mptcplab.results import states
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,6 +1,7 @@
 """What a reader of a run's numbers should know and would not see in them.
 
-That is a connection that never opened, and one that stays far below what TCP would get on one of its paths.
+That is a connection that never opened, one that stays far below what TCP would get on one of its paths, and seeds that
+end in several stable states.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,8 @@ _FAR_BELOW: Final = 0.5
 _ROUND_TRIPS: Final = 100
 """A connection that was measured for less may still be growing."""
 _WAITED_S: Final = 1.0
+_FEWEST_SEEDS: Final = 8
+"""With fewer nothing is said about states, and what looks for them is not loaded."""
 _LARGEST_WINDOW_BYTES: Final = 3 << 20
 """Of a receive buffer that grows by itself: half of its memory."""
 
@@ -35,6 +38,34 @@ def of(description: Mapping[str, Any], rows: Mapping[str, Sequence[Row]], notes:
             if len(used) > 1:
                 found += _far_below(description, kind, row)
     return found
+
+
+def of_seeds(rows: Sequence[Row]) -> Iterator[str]:
+    """The remarks on the rows of `connections` of several runs, each with its `repeat`.
+
+    For each kind of connections there is one value a run, their mean: the time of the transfer where all were whole,
+    otherwise the goodput.
+    """
+    runs = sorted({row["repeat"] for row in rows})
+    if len(runs) < _FEWEST_SEEDS:
+        return
+    import numpy as np
+
+    from mptcplab.results import states
+
+    kinds = list(dict.fromkeys(row["name"] for row in rows))
+    words, values = [], []
+    for kind in kinds:
+        own = [row for row in rows if row["name"] == kind]
+        whole = all(row["completion_s"] is not None for row in own)
+        key, unit, times = ("completion_s", "s", 1.0) if whole else ("goodput_bps", "Mbit/s", 1e-6)
+        told = [[row[key] for row in own if row["repeat"] == run and row[key] is not None] for run in runs]
+        words.append((kind, "completion" if whole else "goodput", unit))
+        values.append([times * sum(each) / len(each) if each else np.nan for each in told])
+    for (kind, what, unit), found in zip(words, states.of_settings(np.array(values)), strict=True):
+        if len(found) > 1:
+            told_of = " and ".join(f"{each.mean:.3g} {unit} in {each.runs}" for each in found)
+            yield f"{kind}: several stable states, {what} {told_of} seeds; the mean describes neither"
 
 
 def _unopened(description: Mapping[str, Any], kind: Mapping[str, Any], row: Row) -> Iterator[str]:

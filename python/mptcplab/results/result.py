@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mptcplab.provenance import Provenance
 from mptcplab.results import directory as files
-from mptcplab.results import json_document
+from mptcplab.results import json_document, remarks
 from mptcplab.results.columns import FRAMES, polars_schema
 from mptcplab.results.outcome_rows import named_rows
 from mptcplab.results.run_frames import Tables, frame_of_rows
@@ -147,10 +147,11 @@ class Result:
         """
         return [{"repeat": number, "seed": run.seed} | row for number, run in self.runs for row in run.rows(name)]
 
-    @property
+    @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on how to read these numbers, each once."""
-        return tuple(dict.fromkeys(note for _, run in self.runs for note in run.notes))
+        """Remarks on how to read these numbers, each once: those of the runs, and several stable states over seeds."""
+        of_runs = dict.fromkeys(note for _, run in self.runs for note in run.notes)
+        return (*of_runs, *remarks.of_seeds(self.rows("connections")))
 
     @property
     def failures(self) -> tuple[str, ...]:

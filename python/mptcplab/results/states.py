@@ -46,26 +46,34 @@ def of_settings(matrix: Floats) -> list[tuple[State, ...]]:
     `matrix` has the shape (settings, blocks); nan are left out. The test's p values are adjusted for the number of rows
     (Benjamini and Hochberg 1995).
     """
-    from scipy.stats import false_discovery_control  # loads slowly
-
     rows = [np.sort(row[~np.isnan(row)]) for row in matrix]
-    cuts = [_cut(row) for row in rows]
-    p = np.array([1.0 if cut is None else _p_value(row) for row, cut in zip(rows, cuts, strict=True)])
-    adjusted = false_discovery_control(p) if p.size else p
+    brackets = [_bracket(row) if len(row) >= FEWEST and row[0] < row[-1] else None for row in rows]
+    cuts = [bracket and _cut(row, bracket[0]) for row, bracket in zip(rows, brackets, strict=True)]
+    if any(cuts):
+        from scipy.stats import false_discovery_control  # loads slowly
+
+        levels = false_discovery_control(
+            [
+                _p_value(row, bracket[1]) if bracket and cut else 1.0
+                for row, bracket, cut in zip(rows, brackets, cuts, strict=True)
+            ]
+        )
+        cuts = [cut if level <= LEVEL else None for cut, level in zip(cuts, levels, strict=True)]
     found = []
-    for row, cut, level in zip(rows, cuts, adjusted, strict=True):
-        parts = [row] if cut is None or level > LEVEL else np.split(row, [cut])
+    for row, cut in zip(rows, cuts, strict=True):
+        parts = np.split(row, [cut]) if cut else [row]
         found.append(
             tuple(State(len(each), *map(float, (each.mean(), each[0], each[-1]))) for each in parts if len(each))
         )
     return found
 
 
-def _cut(values: Floats) -> int | None:
-    """How many of the sorted values are of the lower state if there are two: those left of the deepest valley."""
-    if len(values) < FEWEST or values[0] == values[-1]:
-        return None
-    grid, density = _density(values, _bracket(values)[0])
+def _cut(values: Floats, bandwidth: float) -> int | None:
+    """How many of the sorted values are of the lower state if there are two: those left of the deepest valley.
+
+    `bandwidth` is one at which the density has two modes, all but one.
+    """
+    grid, density = _density(values, bandwidth)
     tops = _tops(density)
     if len(tops) < 2:
         return None
@@ -110,9 +118,8 @@ def _bracket(values: Floats) -> tuple[float, float]:
     return low, high
 
 
-def _p_value(values: Floats) -> float:
+def _p_value(values: Floats, bandwidth: float) -> float:
     """How often a sample of the density with one mode has more at its bandwidth."""
-    bandwidth = _bracket(values)[1]
     random = np.random.default_rng(1)
     spread = float(values.std(ddof=0))
     shrink = 1 / np.sqrt(1 + (bandwidth / spread) ** 2)
