@@ -101,7 +101,7 @@ def test_runs_are_named_by_all_that_matters_and_nothing_else(sweep_file: Path) -
         (
             'kind = "lhs"',
             'kind = "wps"',
-            ':6: design.kind: found "wps"; expected "wsp", "lhs", "grid" or "random"; did',
+            ':6: design.kind: found "wps"; expected "wsp", "lhs", "grid", "random" or "adaptive"; did',
         ),
         ('kind = "lhs"', "", "design.kind: found nothing"),
         ("points = 5", "", "design.points: found nothing; expected the number of points"),

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from mptcplab.designs import Factor
     from mptcplab.designs.plain import Floats
 
-_KINDS = ("wsp", "lhs", "grid", "random")
+_KINDS = ("wsp", "lhs", "grid", "random", "adaptive")
 
 
 @click.command()
@@ -33,6 +34,10 @@ _KINDS = ("wsp", "lhs", "grid", "random")
 @click.option(
     "--candidates", type=AT_LEAST_1, help="wsp: number of candidate points; by default 10 per point, at least 1000."
 )
+@click.option(
+    "--known", type=FILE_PATH, metavar="FILE", help="adaptive: CSV of the points so far, with a column of the response."
+)
+@click.option("--response", metavar="COLUMN", help="adaptive: that column; points are added where it changes.")
 @click.option("--out", type=FILE_PATH, metavar="FILE", help="File to write the CSV to, instead of printing it.")
 @JSON
 @click.option("--plot", type=FILE_PATH, metavar="FILE", help="File for a plot of the design, .png or .svg.")
@@ -43,6 +48,8 @@ def design(
     factors: tuple[str, ...],
     seed: int,
     candidates: int | None,
+    known: Path | None,
+    response: str | None,
     out: Path | None,
     as_json: bool,
     plot: Path | None,
@@ -51,6 +58,7 @@ def design(
 
     \b
     Example: mptcplab design wsp --points 98 --dimensions 6 --seed 1 --out points.csv --plot points.png
+    Example: mptcplab design adaptive --dimensions 2 --known found.csv --response goodput --points 10
     """
     from mptcplab.designs import DesignError, FactorError, quality  # scipy loads slowly
     from mptcplab.designs.design import choose
@@ -71,8 +79,13 @@ def design(
     for place in (out, plot):
         if place is not None:
             files.check_target(place)
+    if kind != "adaptive" and (known is not None or response is not None):
+        raise Failure(WRONG_INPUT, f"--known and --response are for adaptive; {kind} does not use them")
     try:
-        chosen = choose(kind, points, count, seed, candidates)
+        if kind == "adaptive":
+            chosen = _further(known, response, ranges, points, count, seed, candidates)
+        else:
+            chosen = choose(kind, points, count, seed, candidates)
     except DesignError as error:
         raise Failure(WRONG_INPUT, str(error)) from None
     names = [each.key for each in ranges] or [f"x{number}" for number in range(1, count + 1)]
@@ -90,8 +103,8 @@ def design(
             {
                 "kind": kind,
                 "seed": seed,
-                "minimum_distance": measured.minimal_distance,
-                "cover": measured.cover,
+                "minimum_distance": _known(measured.minimal_distance),
+                "cover": _known(measured.cover),
                 "points": [{name: _value(row[name]) for name in names} for row in points_of],
             }
         )
@@ -107,6 +120,27 @@ def design(
         _draw(chosen, names, kind, plot)
 
 
+def _further(
+    known: Path | None,
+    response: str | None,
+    ranges: "list[Factor]",
+    points: int | None,
+    dimensions: int,
+    seed: int,
+    candidates: int | None,
+) -> "Floats":
+    """The points after those of a file."""
+    from mptcplab.designs import DesignError, adaptive
+    from mptcplab.designs.known import read
+
+    if known is None or response is None:
+        raise DesignError("adaptive goes on from points with a response: give --known FILE and --response COLUMN")
+    if points is None:
+        raise DesignError("the number of points is missing: give --points N")
+    there, found = read(known, ranges, dimensions, response)
+    return adaptive(there, found, points, seed=seed, candidates=candidates)
+
+
 def _factor(text: str) -> "Factor":
     from mptcplab.designs import FactorError, factor
 
@@ -115,6 +149,11 @@ def _factor(text: str) -> "Factor":
     if not (found and apart and key.strip()):
         raise FactorError(repr(text), 'KEY=FROM..TO, such as link.one.delay="1 ms..25 ms"')
     return factor(key.strip(), [_value(low.strip()), _value(high.strip())])
+
+
+def _known(measure: float) -> float | None:
+    """A single point has no distances."""
+    return None if math.isnan(measure) else measure
 
 
 def _value(text: str) -> str | int | float:

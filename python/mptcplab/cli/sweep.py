@@ -72,11 +72,13 @@ def sweep(
     Example: mptcplab sweep my-networks.toml --out out/kernels --kernel 6.1,6.12
     """
     there("sweep", file)
+    from mptcplab.comparison.metric import MetricError
     from mptcplab.errors import BusyError
     from mptcplab.sweeps import dataset  # polars and scipy load slowly
     from mptcplab.sweeps.carry_out import tally
     from mptcplab.sweeps.facade import default_jobs
     from mptcplab.sweeps.file import Sweep
+    from mptcplab.sweeps.growing import grown
     from mptcplab.sweeps.sweep import make_plan
 
     if cluster is not None and jobs is not None:
@@ -95,6 +97,14 @@ def sweep(
     workers = None if cluster is None else _cluster(cluster, read.engine)
     try:
         with dataset.session(out, resume=resume) as journal:
+            limit = jobs or default_jobs(*read.engines)
+
+            def carry(plan: "Plan") -> None:
+                left = tally(plan.runs, journal)
+                say(f"{len(plan.values)} points so far, {left.runs - left.found} runs to do")
+                _carry_out(plan.runs, journal, limit, workers, max(1, left.runs - left.found))
+
+            made = grown(made, journal, carry)
             dataset.begin(out, made)
             if journal.discarded:
                 say("discarded one incomplete run, left by an interruption")
@@ -109,11 +119,11 @@ def sweep(
             if count.found < count.runs:
                 dataset.drop(out)
             began_s = time.monotonic()
-            _carry_out(made.runs, journal, jobs or default_jobs(*read.engines), workers, count.runs - count.found)
+            _carry_out(made.runs, journal, limit, workers, count.runs - count.found)
             ran, took_s = count.runs - count.found, time.monotonic() - began_s
             dataset.write(out, made, journal)
             found = _summary(out)
-    except BusyError as error:
+    except (BusyError, MetricError) as error:
         raise Failure(WRONG_INPUT, str(error)) from None
     except OSError as error:
         raise Failure(FAILED, with_file(error), f"the finished runs are kept in {out}; --resume continues") from None

@@ -100,5 +100,7 @@ def sweep_of(scenario: str, data: Mapping[str, Any]) -> "Sweep":
 
     if not isinstance(data["scenario"], str):
         raise MetricError("shares of max-min fairness are compared in sweeps of one scenario; this one has several")
+    if data.get("design", {}).get("kind") == "adaptive":
+        raise MetricError("shares of max-min fairness are compared in sweeps whose points do not depend on results")
     base = Scenario.from_toml(scenario)
     return Sweep.build(base, data.get("variant"), factors=data.get("factor"), design=data.get("design"))

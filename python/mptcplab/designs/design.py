@@ -53,6 +53,8 @@ def design(
 
 def choose(kind: str, points: int | None, dimensions: int, seed: int, candidates: int | None) -> Floats:
     """The points of a design in the unit cube, shape (points, dimensions). Raises DesignError."""
+    if kind == "adaptive":
+        raise DesignError("an adaptive design needs responses: use mptcplab.designs.adaptive, or a sweep")
     if kind not in KINDS:
         raise DesignError(f"there is no design {kind!r}; choose from {', '.join(KINDS)}")
     if points is None:

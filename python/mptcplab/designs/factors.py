@@ -57,6 +57,19 @@ class Factor:
         digits = _DECIMALS if self.dimension in _FRACTIONAL else 0
         return units.write(self.dimension, Fraction(round(exact * 10**digits), 10**digits))
 
+    def coordinate(self, value: object) -> float:
+        """The coordinate of a value, as `at` gives it. Raises FactorError for what is not in the range."""
+        if self.values:
+            if value not in self.values:
+                raise FactorError(show(value), f"one of {', '.join(map(show, self.values))}")
+            return (self.values.index(value) + 0.5) / len(self.values)
+        quantity, dimension = _end(value)
+        if dimension is not self.dimension or not self.low <= quantity <= self.high:
+            raise FactorError(show(value), f"a value of {self.key}, from {self.at(0.0)} to {self.at(1.0)}")
+        if self.scale == "log":
+            return math.log(quantity / self.low) / math.log(self.high / self.low)
+        return float((quantity - self.low) / (self.high - self.low))
+
     def number(self, value: object) -> float | None:
         """A value of this factor as a number in its base unit, times in seconds as in results; None for words."""
         if isinstance(value, int | float) and not isinstance(value, bool):

@@ -17,6 +17,7 @@ from mptcplab.scenario import Scenario
 from mptcplab.sweeps import dataset
 from mptcplab.sweeps.carry_out import Workers, carry_out, tally
 from mptcplab.sweeps.file import Sweep
+from mptcplab.sweeps.growing import grown
 from mptcplab.sweeps.sweep import make_plan
 
 if TYPE_CHECKING:
@@ -110,8 +111,9 @@ def sweep(
     `workers`. `resume` continues the sweep in `out` and runs only what is missing. `progress` is called with the number
     of finished runs and the total.
 
-    Raises ScenarioError for errors in the file, UnsupportedError, OccupiedError if `out` contains something else, and
-    RunsFailedError, after all other runs are done; all derive from `mptcplab.Error`.
+    Raises ScenarioError for errors in the file, UnsupportedError, OccupiedError if `out` contains something else,
+    MetricError for an adaptive design that cannot follow its response, and RunsFailedError, after all other runs are
+    done; all derive from `mptcplab.Error`.
 
     >>> import mptcplab
     >>> base = mptcplab.Scenario.load("two-equal-paths").with_({"measure.warmup": "0 s"}, duration="1 s")
@@ -132,6 +134,8 @@ def sweep(
     if out is None:
         weakref.finalize(written, temporary.close)
     with dataset.session(directory, resume=resume) as journal:
+        limit = jobs or default_jobs(*read.engines)
+        made = grown(made, journal, lambda plan: carry_out(plan.runs, journal, jobs=limit, workers=workers))
         dataset.begin(directory, made)
         count = tally(made.runs, journal)
         _log.info("%d points, %d runs, %d of them finished before", len(made.values), len(made.runs), count.found)
@@ -143,7 +147,7 @@ def sweep(
                 progress(count.found + done, count.runs)
 
         tell(0)
-        carry_out(made.runs, journal, jobs=jobs or default_jobs(*read.engines), workers=workers, progress=tell)
+        carry_out(made.runs, journal, jobs=limit, workers=workers, progress=tell)
         dataset.write(directory, made, journal)
     _log.info("wrote %s", directory)
     return written

@@ -23,9 +23,11 @@ from mptcplab.scenario.load import read_named
 from mptcplab.scenario.overrides import FILE
 from mptcplab.scenario.read import parse
 
-KINDS: Final = ("wsp", "lhs", "grid", "random")
+KINDS: Final = ("wsp", "lhs", "grid", "random", "adaptive")
 _KEYS: Final = ("scenario", "engine", "repeat", "design", "factor", "variant")
-_DESIGN_KEYS: Final = ("kind", "points", "seed", "candidates")
+_ADAPTIVE_KEYS: Final = ("response", "start", "rounds")
+_DESIGN_KEYS: Final = ("kind", "points", "seed", "candidates", *_ADAPTIVE_KEYS)
+_ROUNDS: Final = 4
 _MOST_REPEATS: Final = 1_000_000
 _OWN: Final = ("seed", "point", "variant", "engine", "kernel", "repeat", "scenario")
 """Columns of the dataset, which a factor cannot be."""
@@ -44,6 +46,17 @@ class Design:
     points: int | None = None
     seed: int = 1
     candidates: int | None = None
+    response: str = ""
+    """Of an adaptive design: the metric whose changes it follows."""
+    start: int = 0
+    """How many of its points are a WSP design, before anything is known."""
+    rounds: int = _ROUNDS
+    """In how many parts the others are chosen."""
+
+    def parts(self) -> list[int]:
+        """How many points each round of an adaptive design adds, as equal as can be."""
+        whole, more = divmod((self.points or 0) - self.start, self.rounds)
+        return [whole + (part < more) for part in range(self.rounds)]
 
 
 @dataclass(frozen=True)
@@ -70,6 +83,8 @@ class Sweep:
     """Where there are several, all by their names; `scenario` is then the first of `variants`."""
     built: bool = False
     """Whether no file was read: errors then have no lines."""
+    grown: Floats | None = field(default=None, repr=False, compare=False)
+    """Of an adaptive design: the points so far."""
 
     @property
     def engines(self) -> tuple[str, ...]:
@@ -149,6 +164,10 @@ class Sweep:
             raise ScenarioError(problems) from None
         return replace(made, built=True)
 
+    def with_points(self, points: Floats) -> "Sweep":
+        """The same with these points of the unit cube, as an adaptive design finds them."""
+        return replace(self, grown=points)
+
     def with_repeat(self, repeat: int) -> "Sweep":
         """The same with so many runs per point; of one that was built."""
         assert self.built, "a file says how many"
@@ -163,8 +182,10 @@ class Sweep:
                 return np.zeros((1, 0))
             if design.kind == "grid":
                 return designs.grid([len(each.values) or each.levels or 0 for each in self.factors])
-            points = design.points or 0
-            if design.kind == "wsp":
+            if self.grown is not None:
+                return self.grown
+            points = design.start if design.kind == "adaptive" else design.points or 0
+            if design.kind in ("wsp", "adaptive"):
                 return designs.wsp(points, count, seed=design.seed, candidates=design.candidates)
             made = designs.latin_hypercube if design.kind == "lhs" else designs.random
             return made(points, count, seed=design.seed)
@@ -270,6 +291,8 @@ class _Reader:
         for scenario in bases.values():
             if scenario.seed + repeat > 2**64:
                 self._wrong(("repeat",), f"{repeat} runs from seed {scenario.seed}", f"seeds up to {2**64 - 1}")
+        if design.response and not self.problems:
+            self._response(design.response, bases, [each.key for each in factors])
         if self.problems:
             raise ScenarioError(self.problems)
         first, several = next(iter(bases.values())), len(bases) > 1
@@ -286,6 +309,16 @@ class _Reader:
             others=engines[1:],
             bases=bases if several else {},
         )
+
+    def _response(self, response: str, bases: Mapping[str, Scenario], factors: Sequence[str]) -> None:
+        """A metric that no run has is found before anything runs; links are known once one did."""
+        from mptcplab.comparison.metric import MetricError, of_connection
+
+        for scenario in () if response.startswith("link.") else bases.values():
+            try:
+                of_connection(response, list(scenario.document.connections), factors)
+            except MetricError as error:
+                self._wrong(("design", "response"), show(response), f"a metric ({error})")
 
     def _bases(self, data: Mapping[str, Any], source: str) -> dict[str, Scenario]:
         """The scenario, or several in an array, by what the file calls them."""
@@ -360,13 +393,35 @@ class _Reader:
                     )
         elif "points" not in table:
             self._wrong(("design", "points"), "nothing", "the number of points, a whole number")
+        if kind != "adaptive":
+            for name in _ADAPTIVE_KEYS:
+                if name in table:
+                    self._wrong(("design", name), show(table[name]), f"no {name}, which only adaptive has")
         if kind in ("lhs", "random") and "candidates" in table:
             self._wrong(("design", "candidates"), show(candidates), f"no candidates: {kind} does not use them")
         if kind != "grid":
             for each in factors:
                 if each.levels is not None:
                     self._wrong(("factor", each.key, "levels"), show(each.levels), "no levels, which only a grid has")
-        return Design(kind, points, seed, candidates)
+        design = Design(kind, points, seed, candidates)
+        return self._adaptive(table, design, factors) if kind == "adaptive" and points is not None else design
+
+    def _adaptive(self, table: Mapping[str, Any], design: Design, factors: Sequence[Factor]) -> Design:
+        points = design.points or 0
+        start = self._whole(table, ("design", "start"), max(1, points // 3), 1, 1_000_000) or 1
+        if start >= points:
+            self._wrong(("design", "start"), str(start), f"fewer than all {points} points")
+            return design
+        rounds = self._whole(table, ("design", "rounds"), min(_ROUNDS, points - start), 1, points - start) or 1
+        response = table.get("response")
+        if not isinstance(response, str) or not response:
+            found = "nothing" if response is None else show(response)
+            self._wrong(("design", "response"), found, 'the metric that it follows, such as "m.goodput"')
+            return design
+        for each in factors:
+            if each.values and len(each.values) > 2:
+                self._wrong(("factor", each.key), show(list(each.values)), "a range: a list of words has no distances")
+        return replace(design, response=response, start=start, rounds=rounds)
 
     def _factors(self, data: Mapping[str, Any]) -> tuple[Factor, ...]:
         design = data.get("design")
