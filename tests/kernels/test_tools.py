@@ -1,5 +1,9 @@
 """The programs of a guest, compiled by the first run."""
 
+import os
+import shutil
+import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -30,3 +34,55 @@ def test_runs_that_begin_at_once_do_not_take_each_others_drafts(
         assert second.result() == place
     assert sorted(path.name for path in place.iterdir()) == ["init", "seed.so"]
     assert len(set(written)) == 4
+
+
+ORPHANS = """
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+/* Asks to be traced when its parent is gone, as a guest's process does whose guest is killed at the wrong moment. */
+static int late(void *unused)
+{
+	usleep(300000);
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	kill(getpid(), SIGSTOP);
+	return 0;
+}
+int main(int count, char **words)
+{
+	int pid = !strcmp(words[1], "fork") ? fork() :
+		clone(late, (char *)malloc(65536) + 65536, CLONE_FILES | SIGCHLD, 0);
+	if (pid == 0)
+		return late(0);
+	FILE *told = fopen(words[2], "w");
+	fprintf(told, "%d", pid);
+	fclose(told);
+	kill(getpid(), SIGKILL);
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+@pytest.mark.parametrize("way", ["clone", "fork"])
+@pytest.mark.parametrize("loaded", [True, False], ids=["with seed.so", "without"])
+def test_what_a_guest_has_begun_ends_with_it(way: str, loaded: bool, tmp_path: Path) -> None:
+    (tmp_path / "orphans.c").write_text(ORPHANS)
+    program = tmp_path / "orphans"
+    subprocess.run(["gcc", "-w", str(tmp_path / "orphans.c"), "-o", str(program)], check=True)
+    preloaded = {"LD_PRELOAD": str(tools.tools() / "seed.so")} if loaded else {}
+    subprocess.run([program, way, str(tmp_path / "pid")], env=preloaded, check=False)
+    left = Path("/proc") / (tmp_path / "pid").read_text()
+    time.sleep(1)
+    try:
+        state = (left / "stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        state = "gone"
+    if state not in ("gone", "Z"):
+        os.kill(int(left.name), 9)
+    # Without it the process stands still, traced by the one that has adopted it.
+    assert state in (("gone", "Z") if loaded else ("t", "T", "S"))
