@@ -81,3 +81,21 @@ def test_on_linux_an_item_stands_beside_the_simulator(journal: Journal, tmp_path
     assert problems(item, outcome) == []
     assert [claim.id for claim in outcome.claims] == ["lte-far-above/linux", "lte-far-above/sim"]
     assert outcome.tables[0][0] == "linux and sim side by side"
+
+
+def test_5g_gains_where_lte_costs(journal: Journal, tmp_path: Path) -> None:
+    """No path carries more than its links: 100 and 30 Mbit/s less headers of 2.7 % at least; both more than one."""
+    ((_, table),) = repeated("future-5g", journal, tmp_path).tables
+    both = dict(zip(table["scenario"], table["both, Mbit/s"], strict=True))
+    gain = dict(zip(table["scenario"], table["gain over the better, %"], strict=True))
+    assert both["D (Ethernet and 5G), upload"] <= (100 + 30) * 1420 / 1460
+    for way, first in (("D", "Ethernet"), ("E", "Wi-Fi")):
+        assert gain[f"{way} ({first} and LTE), upload"] < 0 < gain[f"{way} ({first} and 5G), upload"]
+
+
+def test_a_scheduler_that_waits_for_the_wired_path_loses_nothing(journal: Journal, tmp_path: Path) -> None:
+    ((_, table),) = repeated("future-scheduler", journal, tmp_path).tables
+    change = {row[:3]: row[4] for row in table.iter_rows()}
+    for scene in "DE":
+        assert change[scene, 1.0, "blest"] > -5
+        assert change[scene, 1.0, "min-rtt"] < -20

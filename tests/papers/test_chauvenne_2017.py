@@ -13,7 +13,7 @@ from mptcplab.reproduce import Context, Outcome, Paper, judged, load_paper, prob
 from mptcplab.reproduce import causes as kinds
 from mptcplab.sweeps.journal import Journal
 
-from tests.papers.conftest import by_means
+from tests.papers.conftest import by_means, repeat
 
 # Quick, and of every kind: calculated, two lossy paths, a shared bottleneck, requests, the two-path designs.
 ITEMS = ("figure-3.2", "examples-6.1", "figure-6.4", "table-5.4", "table-c.1", "figure-4.8")
@@ -163,3 +163,26 @@ def test_a_trend_needs_more_than_chance(study: ModuleType) -> None:
 
 def test_the_readme_stands_beside_it(paper: Paper) -> None:
     assert (Path(paper.directory) / "README.md").is_file()
+
+
+def test_messages_wait_for_the_queues_of_a_bulk_transfer(paper: Paper, journal: Journal, tmp_path: Path) -> None:
+    """Never less than the shorter round trip, 20 ms or 100 ms; the longest queues cost most; TCP on the longer path."""
+    (_, table), *_ = repeat(paper, "future-latency", journal, tmp_path).tables
+    for (network,), own in table.group_by("network"):
+        rtt_ms = (20, 40) if "10 and 20" in str(network) else (100, 300)
+        for (who,), rows in own.group_by("who"):
+            times = rows.sort("maximum queueing delay (ms)")["message and answer, mean (ms)"].to_list()
+            assert min(times) >= rtt_ms[1 if who == "TCP on path 2" else 0]
+            assert times[-1] > times[0]
+
+
+def test_the_model_beside_tcp_flows_is_near_with_its_acknowledgments(
+    paper: Paper, journal: Journal, tmp_path: Path
+) -> None:
+    (_, table), *_ = repeat(paper, "future-competing", journal, tmp_path).tables
+    counted = [float(text.rstrip("%")) for text in table["the same, an acknowledgment for two segments"]]
+    printed = [float(text.rstrip("%")) for text in table["total, model over simulation"]]
+    assert all(abs(near) < 20 for near in counted[1:])
+    # The law has √(2/b) over √p: √2 apart.
+    for one, other in zip(printed, counted, strict=True):
+        assert (1 + one / 100) / (1 + other / 100) == pytest.approx(2**0.5, rel=0.02)

@@ -6,13 +6,13 @@ from typing import Final
 
 from mptcplab.reproduce import Context, Outcome
 
-from . import captures, files, reliability, schedulers, steadiness, synthesis, throughput, usage
+from . import captures, files, future, reliability, schedulers, steadiness, synthesis, throughput, usage
 from .study import Study
 
 ENGINES: Final = ("sim", "linux")
 """On `linux` each item stands beside `sim`."""
 
-_MODULES: Final = (reliability, steadiness, captures, throughput, usage, schedulers, files, synthesis)
+_MODULES: Final = (reliability, steadiness, captures, throughput, usage, schedulers, files, synthesis, future)
 
 QUICK_ON_LINUX: Final = frozenset({"figure-5-8", "figure-5-10", "figure-5-19", "figure-5-36"})
 """Throughput to the cloud and with LTE, latency, and files: what a quick repetition runs on `linux`, for 40 seconds of
@@ -29,5 +29,5 @@ ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     name.replace("_", "-"): _item(name.replace("_", "-"), study)
     for module in _MODULES
     for name, study in vars(module).items()
-    if name.startswith(("figure_", "section_"))
+    if name.startswith(("figure_", "section_", "future_"))
 }

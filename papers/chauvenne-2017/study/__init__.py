@@ -10,6 +10,7 @@ from . import (
     choice_items,
     design_items,
     fairness_items,
+    further_items,
     future_items,
     loss_items,
     model_items,
@@ -60,4 +61,6 @@ ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     "future-queue": future_items.future_queue,
     "future-rate": future_items.future_rate,
     "future-controls": future_items.future_controls,
+    "future-latency": further_items.future_latency,
+    "future-competing": further_items.future_competing,
 }
