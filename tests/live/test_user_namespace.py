@@ -1,11 +1,14 @@
 """The engines on real packets for an ordinary user: the command enters a user namespace by itself."""
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
@@ -61,19 +64,29 @@ def place() -> Iterator[Path]:
         yield Path(name)
 
 
-def nobody(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command's end, with the scenario on its standard input."""
+def begun(place: Path, *words: str) -> "subprocess.Popen[str]":
+    """The command in a session of its own, which reads its standard input."""
     home = str(place / "home")
-    return subprocess.run(
+    return subprocess.Popen(
         ["unshare", "--mount", "sh", "-ec", mounts(place / "shelf"), "-", *NOBODY, *words],
-        input=SCENARIO,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-        timeout=100,
+        start_new_session=True,
         cwd=home,
         env={**os.environ, "HOME": home, "XDG_CACHE_HOME": f"{home}/.cache", "TMPDIR": home},
     )
+
+
+def nobody(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command's end, with the scenario on its standard input."""
+    with begun(place, *words) as process:
+        try:
+            out, said = process.communicate(SCENARIO, timeout=100)
+        finally:
+            process.kill()
+    return subprocess.CompletedProcess(words, process.returncode, out, said)
 
 
 @pytest.fixture
@@ -94,6 +107,57 @@ def test_it_runs_and_leaves_no_files(engine: str, place: Path) -> None:
     assert 10e6 < connection["goodput_bps"] < 30e6, done.stdout
     assert (place / "home" / "result" / "report.html").is_file()
     assert {each.name for each in (place / "home").iterdir()} <= {"result", ".cache", ".config"}
+
+
+def of_session(leader: int) -> list[str]:
+    """The processes of a session that have not ended."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, session = stat.read_text().rsplit(")", 1)[1].split()[:4]
+        except OSError:
+            continue
+        if int(session) == leader and state != "Z":
+            found.append(stat.parent.name)
+    return found
+
+
+def devices(process: int) -> int:
+    """How many TUN devices it has open."""
+    found = 0
+    for each in Path(f"/proc/{process}/fd").glob("*"):
+        with contextlib.suppress(OSError):  # closed since
+            found += each.readlink() == Path("/dev/net/tun")
+    return found
+
+
+@pytest.mark.usefixtures("allowed")
+@pytest.mark.parametrize("engine", ["linux", "stack"])
+def test_an_interruption_leaves_nothing(engine: str, place: Path) -> None:
+    words = ("run", "-", "--engine", engine, "--set", "duration=60 s", "--capture", "packets", "--out", "result")
+    with begun(place, *COMMAND, *words) as process:
+        try:
+            assert process.stdin is not None
+            process.stdin.write(SCENARIO)
+            process.stdin.close()
+            tuns = 0
+            until = time.monotonic() + 60
+            # The hosts are made: two paths and a server, at least.
+            while tuns < 3 and process.poll() is None and time.monotonic() < until:
+                time.sleep(0.1)
+                tuns = devices(process.pid)
+            assert tuns >= 3, process.stderr and process.stderr.read()
+            time.sleep(1)
+            # As Ctrl-C at a terminal does: all of the foreground's processes.
+            os.killpg(process.pid, signal.SIGINT)
+            assert process.wait(timeout=30) == 1
+            assert process.stderr is not None
+            assert "interrupted after 0 of 1 runs" in process.stderr.read()
+        finally:
+            process.kill()
+    # Namespaces have no names; they go with the processes that are in them.
+    assert not of_session(process.pid)
+    assert {each.name for each in (place / "home").iterdir()} <= {".cache", ".config"}
 
 
 def test_a_kernel_that_refuses_is_said(place: Path) -> None:
