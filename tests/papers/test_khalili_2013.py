@@ -64,3 +64,21 @@ def test_the_charts_of_the_fat_tree_draw_what_they_are_given() -> None:
     point = {"control": "lia", "subflows": 8, "value": 88.0, "low": 87.0, "high": 89.0}
     check_fields(study._bars([point]))
     check_fields(study._ranks(pl.DataFrame({"control": ["tcp"], "rank": [1], "value": [9.0]})))
+
+
+def test_discarding_a_bad_path_gives_tcp_users_more_and_nobody_more_than_there_is(
+    journal: Journal, tmp_path: Path
+) -> None:
+    ((_, table),) = repeated("future-discarding", journal, tmp_path).tables
+    rates = {row[:3]: (float(row[3].split()[0]), float(row[6].split()[0])) for row in table.iter_rows()}
+    for (control, ratio, c1), (single, multi) in rates.items():
+        # Both access points are full at most: N1·C1·multi + N2·C2·single ≤ N1·C1 + N2·C2.
+        assert ratio * c1 * multi + single <= (ratio * c1 + 1) * 1.01
+        if control == "OLIA":
+            assert rates["OLIA, bad paths discarded", ratio, c1][0] > single
+            assert rates["LIA", ratio, c1][0] < single
+
+
+def test_unequal_round_trips_are_repeated(journal: Journal, tmp_path: Path) -> None:
+    ((_, table),) = repeated("future-stability", journal, tmp_path).tables
+    assert table["round trip of the second path, ms"].to_list() == [60, 240, 60, 240]

@@ -5,7 +5,7 @@ from typing import Final
 
 from mptcplab.reproduce import Context, Outcome
 
-from . import data_centre, scenario_a, scenario_b, scenario_c, theorems, traces
+from . import data_centre, future, scenario_a, scenario_b, scenario_c, theorems, traces
 
 ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     "figure-1": scenario_a.figure_1,
@@ -24,4 +24,6 @@ ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     "figure-14": data_centre.figure_14,
     "table-3": data_centre.table_3,
     "figure-17": scenario_b.figure_17,
+    "future-discarding": future.future_discarding,
+    "future-stability": future.future_stability,
 }

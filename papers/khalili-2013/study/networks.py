@@ -60,7 +60,7 @@ def scenario_a(control: str, n1: int, c1: float, *, quick: bool, longer: bool = 
     return scenario
 
 
-def scenario_c(control: str, n1: int, c1: float, *, quick: bool) -> dict[str, Any]:
+def scenario_c(control: str | dict[str, Any], n1: int, c1: float, *, quick: bool) -> dict[str, Any]:
     """N1 multipath users with an access point of N1·C1 Mbit/s of their own; none at N1 = 0."""
     scenario = times(_read("c"), quick=quick)
     if n1 == 0:

@@ -83,7 +83,8 @@ def _windows(samples: pl.DataFrame, path: str) -> Array:
     return samples.filter(pl.col("path") == path).sort("time_s")["cwnd_segments"].to_numpy()
 
 
-def _trace(samples: pl.DataFrame) -> Trace:
+def trace(samples: pl.DataFrame) -> Trace:
+    """What a control does, of the samples of its runs."""
     found: dict[str, list[float]] = {name: [] for name in ("one", "two", "share", "uneven", "turns", "swing", "single")}
     longest = 0
     for seed in samples["seed"].unique(maintain_order=True):
@@ -138,7 +139,7 @@ def _table(traces: dict[str, Trace]) -> pl.DataFrame:
 def _traces(samples: pl.DataFrame) -> dict[str, Trace]:
     """By control: OLIA, its other form, LIA, fully coupled."""
     names = samples["control"].unique(maintain_order=True)
-    return {name: _trace(samples.filter(pl.col("control") == name)) for name in names}
+    return {name: trace(samples.filter(pl.col("control") == name)) for name in names}
 
 
 def _figure(
