@@ -82,3 +82,18 @@ def test_discarding_a_bad_path_gives_tcp_users_more_and_nobody_more_than_there_i
 def test_unequal_round_trips_are_repeated(journal: Journal, tmp_path: Path) -> None:
     ((_, table),) = repeated("future-stability", journal, tmp_path).tables
     assert table["round trip of the second path, ms"].to_list() == [60, 240, 60, 240]
+
+
+def test_a_receive_window_bounds_multipath_users_and_background_takes_its_part(
+    journal: Journal, tmp_path: Path
+) -> None:
+    """20 kB in 120 ms and more, with headers, are 1.42 Mbit/s at most; a fifth of the second access point is gone."""
+    ((_, table),) = repeated("future-factors", journal, tmp_path).tables
+    rates = {row[:2]: [float(cell.split()[0]) for cell in row[2:]] for row in table.iter_rows()}
+    for (factor, control), (single, multi) in rates.items():
+        plain = rates["as in the paper", control]
+        if "window" in factor:
+            assert multi <= 20e3 * 8 / 0.12 * 1500 / 1420 / 1e6
+            assert multi < plain[1]
+        if "background" in factor:
+            assert single + multi < sum(plain)

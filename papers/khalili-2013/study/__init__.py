@@ -26,4 +26,5 @@ ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     "figure-17": scenario_b.figure_17,
     "future-discarding": future.future_discarding,
     "future-stability": future.future_stability,
+    "future-factors": future.future_factors,
 }
