@@ -5,10 +5,8 @@ little, and of which the captures tell what happened.
 """
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mptcplab import _core, files
@@ -49,8 +47,7 @@ def play(scenario: "Scenario") -> list[Opened]:
 
 def _played(description: Mapping[str, Any], connection: Mapping[str, Any]) -> Opened:
     paths = [description["paths"][path] for path in connection["paths"]]
-    with tempfile.TemporaryDirectory(prefix="mptcplab-paths-") as name:
-        place = Path(name)
+    with files.scratch("mptcplab-paths-") as place:
         with files.named_by_core(place):
             quiet = json.dumps(_quiet(description, connection, paths))
             _core.simulate(quiet, None, capture=place, snap_length=_SNAP_BYTES)
