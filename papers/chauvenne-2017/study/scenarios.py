@@ -146,6 +146,14 @@ def shared_bottleneck(
     }
 
 
+def with_tcp(scenario: Table, tcp: Table) -> Table:
+    """The scenario with these options of TCP for every connection."""
+    if not tcp:
+        return scenario
+    connections = {name: {**each, "tcp": tcp} for name, each in scenario["connection"].items()}
+    return {**scenario, "connection": connections}
+
+
 def three_bottlenecks(congestion: Table, *, delay_ms: int, queue: int, seconds: int) -> Table:
     """Figure 5.5: each of three clients has a path over one bottleneck and one over the two others, of 10 Mbit/s."""
     bottleneck = {"rate": "10 Mbit/s", "delay": f"{delay_ms} ms", "queue": f"{queue} packets"}

@@ -49,6 +49,17 @@ def fairness(context: Context) -> pl.DataFrame:
     return keep(context, "fairness", lambda: _contests(context, settings, FORMS, _seeds(context), _seconds(context)))
 
 
+def every_segment(context: Context) -> pl.DataFrame:
+    """The same in the form that is judged, where a receiver acknowledges every segment."""
+    settings = [(DELAY_MS, queue_packets(_SHARED_MBPS, QUEUEING_MS))]
+    forms = (context.machine["form"],)
+    return keep(
+        context,
+        "every segment",
+        lambda: _contests(context, settings, forms, _seeds(context), _seconds(context), {"segments_per_ack": 1}),
+    )
+
+
 def other_bottlenecks(context: Context) -> pl.DataFrame:
     """The same for other delays and queues."""
     queues = (LEAST_QUEUE_PACKETS, 20, 31, 62, 125)
@@ -63,17 +74,25 @@ def other_bottlenecks(context: Context) -> pl.DataFrame:
 
 
 def _contests(
-    context: Context, settings: Sequence[tuple[int, int]], forms: Sequence[str], seeds: range, seconds: int
+    context: Context,
+    settings: Sequence[tuple[int, int]],
+    forms: Sequence[str],
+    seeds: range,
+    seconds: int,
+    tcp: scenarios.Table | None = None,
 ) -> pl.DataFrame:
     wanted = [
         (
             {"control": control, "form": form, "delay_ms": delay, "queue": queue, "number": seed},
-            scenarios.shared_bottleneck(
-                scenarios.control(control, form),
-                delay_ms=delay,
-                queue=queue,
-                seconds=seconds,
-                machine_wide=context.machine["machine-wide"],
+            scenarios.with_tcp(
+                scenarios.shared_bottleneck(
+                    scenarios.control(control, form),
+                    delay_ms=delay,
+                    queue=queue,
+                    seconds=seconds,
+                    machine_wide=context.machine["machine-wide"],
+                ),
+                tcp or {},
             ),
             seed,
         )
