@@ -102,6 +102,7 @@ def test_the_weight_that_red_is_to_have_is_what_tc_makes_of_the_burst(tmp_path: 
     ("link", "rest", "key"),
     [
         ('queue = { kind = "dualpi2" }', "", "link.a.queue.kind"),
+        ('queue = { kind = "red-ns2", limit = "50 packets" }', "", "link.a.queue.kind"),
         ('queue = { kind = "red", min = "9 packets", max = "30 packets", limit = "99 packets" }', "", "queue.gentle"),
         ('queue = { kind = "pie", max_burst = "100 ms" }', "", "link.a.queue.max_burst"),
         ('queue = { kind = "pie", alpha = 0.1 }', "", "link.a.queue.alpha"),

@@ -23,7 +23,6 @@ const RED: QueueConfig = QueueConfig::Red(red::Config {
     max_probability: 0.1,
     weight: 0.002,
     gentle: true,
-    wait: false,
     ecn: false,
 });
 

@@ -200,6 +200,7 @@ impl<T: Copy + Default> Link<T> {
             packets: self.queue_packets(),
             waits: self.shared || self.queue_packets() > 0,
             bytes: self.queue_bytes(),
+            sending_bytes: self.sending_bytes(),
             flow,
             transmitter: &self.transmitter,
         };
@@ -581,6 +582,11 @@ impl<T: Copy + Default> Link<T> {
     #[inline]
     const fn known_until(&self) -> u64 {
         if self.shared { self.granted } else { self.ring.tail() }
+    }
+
+    /// Bytes of the packet being sent; 0 if there is none.
+    fn sending_bytes(&self) -> u64 {
+        if self.sent < self.known_until() { u64::from(self.ring.at(self.sent).size) } else { 0 }
     }
 
     /// Whether a packet waits for the medium at `now_ns`.

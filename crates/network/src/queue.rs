@@ -13,6 +13,7 @@ mod limit;
 pub mod pie;
 mod places;
 pub mod red;
+pub mod red_ns2;
 
 use algorithm::plugin::{Factory, Origin};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -79,6 +80,7 @@ macro_rules! disciplines {
 disciplines! {
     drop_tail::DropTail: DropTail,
     red::Red: Box<red::Red>,
+    red_ns2::RedNs2: Box<red_ns2::RedNs2>,
     codel::CoDel: Box<codel::CoDel>,
     fq_codel::FqCoDel: Box<fq_codel::FqCoDel>,
     cake::Cake: Box<fq_codel::FqCoDel>,

@@ -3,7 +3,6 @@
 Rates count packets with their headers over capacity, as the thesis's tables do, where totals reach the capacity.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -55,46 +54,17 @@ def products(rate_mbps: float, rtt_ms: float, number: float = 1) -> str:
 
 
 def red(rate_mbps: float, rtt_ms: float) -> dict[str, Any]:
-    """ns-2's RED with its defaults: thresholds of 5 and 15 packets, 1/10 at the upper, a weight of 0.002, gentle."""
+    """ns-2's defaults before 2004: thresholds of 5 and 15 packets, 1/10 at the upper, a weight of 0.002, gentle."""
     limit = products(rate_mbps, rtt_ms)
     return {"kind": "red", "min": "5 packets", "max": "15 packets", "max_probability": 0.1, "limit": limit}
-
-
-def automatic_red(link: Mapping[str, Any]) -> dict[str, Any]:
-    """ns-2's RED since 2004: in bytes, for packets of 500, so that one of ours counts as more than two.
-
-    `queue/red.cc` of ns-2. The lower threshold is half of what arrives in 5 ms, but five such packets at least, the
-    upper three times as much; the weight 1 − exp(−1 / rate in such packets per second). A packet is dropped with its
-    size in such packets times p/(2 − count·p), and not while count·p < 1. The limit holds so many such packets; one
-    more of ours is accepted while less than that waits. What ns-2 counts waits: the packet being sent, which our queue
-    includes, is no longer in the queue (`Queue::recv`), so ours has one packet more throughout.
-
-    Not as there: count is not rounded down to whole packets of 500 bytes, the gentle slope starts from the probability
-    of our packet, and idle time is counted in packets of the size that arrives.
-    """
-    per_s = float(str(link["rate"]).split()[0]) * 1e6 / 8 / _RED_BYTES
-    packet = _HEADERS_BYTES + MACHINE.entries["payload"].value  # type: ignore[operator]
-    least = max(5.0, 0.005 * per_s / 2) * _RED_BYTES / packet
-    room = int(str(link["queue"]["limit"]).split()[0]) * _RED_BYTES
-    return {
-        "min": f"{least + 1:.4f} packets",
-        "max": f"{3 * least + 1:.4f} packets",
-        "max_probability": 0.1 * packet / _RED_BYTES,
-        "weight": 1 - math.exp(-1 / per_s),
-        "wait": True,
-        "limit": f"{math.ceil(room / packet) + 1} packets",
-    }
-
-
-_RED_BYTES: Final = 500
 
 
 def as_ran(read: Reading, scenario: Mapping[str, Any]) -> dict[str, Any]:
     """A scenario with packets, RED and Reno as the machine has them, in either reading."""
     changed = deepcopy(dict(scenario))
     for link in changed.get("link", {}).values():
-        if isinstance(link["queue"], dict) and "wait" not in link["queue"] and read["red"] == "automatic":
-            link["queue"] |= automatic_red(link)
+        if isinstance(link["queue"], dict) and read["red"] == "automatic":
+            link["queue"] = {"kind": "red-ns2", "limit": link["queue"]["limit"]}
     for flow in changed.get("connection", {}).values():
         if "mss" in flow:
             flow["mss"] = f"{read['payload']} B"

@@ -61,9 +61,10 @@ Asked = tuple[Mapping[str, Label], Mapping[str, Any], int]
 
 
 def run(context: Context, wanted: Sequence[Asked], *, samples: bool = False) -> Runs:
-    """Runs on the machine; `packets_bps` counts what arrived as packets with their headers.
+    """Runs on the machine.
 
-    Tables have a reading by the text as well. Figures have no digits that their packets could change.
+    `packets_bps` counts what arrived as packets with their headers, `queue_packets` is the mean queue. Tables have a
+    reading by the text as well. Figures have no digits that their packets could change.
     """
     read = machine_of(context)
     made = {id(scenario): networks.as_ran(read, scenario) for _, scenario, _ in wanted}
@@ -79,7 +80,10 @@ def run(context: Context, wanted: Sequence[Asked], *, samples: bool = False) -> 
     subflows = runs.subflows.join(
         flows, on=["run", "seed", "connection"], how="left", maintain_order="left", validate="m:1"
     ).with_columns(packets_bps=pl.col("goodput_bps") * pl.col("per_byte"))
-    return replace(runs, connections=connections, subflows=subflows)
+    # A link is busy while a packet is being sent, which its queue has as well.
+    sending = pl.col("utilization") if read["queue-mean"] == "what waits" else 0.0
+    links = runs.links.with_columns(queue_packets=pl.col("queue_mean_packets") - sending)
+    return replace(runs, connections=connections, subflows=subflows, links=links)
 
 
 def by_seed(rows: pl.DataFrame, value: pl.Expr) -> Estimate:
@@ -108,8 +112,8 @@ def share(subflows: pl.DataFrame, connection: str, number: int) -> Estimate:
 
 
 def queue(links: pl.DataFrame, name: str) -> Estimate:
-    """Mean queue of a link in packets."""
-    return by_seed(_down(links, name), pl.col("queue_mean_packets").mean())
+    """Mean queue of a link in packets, as the machine counts it."""
+    return by_seed(_down(links, name), pl.col("queue_packets").mean())
 
 
 def drops(links: pl.DataFrame, name: str) -> Estimate:

@@ -130,9 +130,9 @@ def _tables(tries: Mapping[str, variants.Tried]) -> list[tuple[str, pl.DataFrame
 def _stuck(runs: Runs) -> str:
     """Queues of which flows stay in compete mode, and what the others are like."""
     down = runs.links.filter(pl.col("direction") == "down")
-    full = down.filter(pl.col("queue_mean_packets") > _BUFFER / 2)
-    rest = down.filter(pl.col("queue_mean_packets") <= _BUFFER / 2)
-    usual = rest["queue_mean_packets"].to_numpy().mean() if rest.height else float("nan")
+    full = down.filter(pl.col("queue_packets") > _BUFFER / 2)
+    rest = down.filter(pl.col("queue_packets") <= _BUFFER / 2)
+    usual = rest["queue_packets"].to_numpy().mean() if rest.height else float("nan")
     return (
         f"algorithm: in {full.height} of {down.height} queues all PERT flows went into compete mode at the start and "
         f"stay there, "

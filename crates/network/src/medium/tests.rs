@@ -181,7 +181,6 @@ fn any_queue() -> impl Strategy<Value = QueueConfig> {
             max_probability: 0.1,
             weight: 0.1,
             gentle: true,
-            wait: false,
             ecn: false
         })),
     ]

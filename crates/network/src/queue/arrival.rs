@@ -14,8 +14,10 @@ pub struct Arrival<'a> {
     pub ecn: Ecn,
     /// Packets already in the queue, including the one being sent.
     pub packets: u64,
-    /// Bytes already in the queue.
+    /// Bytes already in the queue, with all of the packet being sent.
     pub bytes: u64,
+    /// Of these, the bytes of the packet being sent.
+    pub sending_bytes: u64,
     /// The packet's flow; filled in only for a discipline that distinguishes flows.
     pub flow: Flow,
     /// Whether the packet has to wait, behind another packet or for a medium.

@@ -86,6 +86,7 @@ mod tests {
             packets,
             bytes,
             flow: 0_u64.into(),
+            sending_bytes: 0,
             waits: packets > 0,
             transmitter: &transmitter,
         };

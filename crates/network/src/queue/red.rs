@@ -16,8 +16,6 @@
 //!   1/p_b, as the paper intends, and their fraction for a constant average is 2·p_b/(1 + p_b). (The paper's listing
 //!   sets count to 0 at a drop and increments it before the next use, so that distances would end at 1/p_b − 1 and,
 //!   with p_b ≥ ½ on the gentle slope, every packet would be dropped. Here the first packet after a drop has count 0.)
-//! - With `wait` (`wait_` of ns-2, its default): p_a = 0 while count·p_b < 1, then p_b / (2 − count·p_b), 1 if count·p_b ≥ 2.
-//!   The distance between drops is then uniform on 1/p_b + 1 … 2/p_b, and their fraction is 2·p_b/(3 + p_b).
 //! - With `ecn`, a packet that is ECN-capable or already marked is marked instead of dropped if p_b < 1: such a drop is
 //!   a signal, and the mark is the same signal (RFC 3168 §5; S. Floyd, "TCP and Explicit Congestion Notification",
 //!   1994). If p_b is 1 (from `max` on, or from 2·`max` if gentle), the average is beyond the control of signals, and
@@ -56,8 +54,6 @@ declared! {
         weight: f64 = number("weight", 0.002, [0.0, 1.0]).above_least(),
         /// whether the drop probability rises linearly to 1 between `max` and twice `max` (Floyd 2000)
         gentle: bool = flag("gentle", true),
-        /// whether at least 1/p_b packets pass between two drops, p_b being the probability from the average alone (`wait_` of ns-2)
-        wait: bool = flag("wait", false),
         /// mark packets of connections with `ecn = true` instead of dropping them early
         ecn: bool = flag("ecn", false),
     }
@@ -114,7 +110,7 @@ impl Red {
             self.count = 0;
             return self.limit.admit(arrival).map(|()| Entry::Plain);
         }
-        let p_b = self.early.probability(self.average);
+        let p_b = self.early.curve().probability(self.average);
         let chosen = self.chooses(p_b, rng);
         let marks = chosen && self.early.ecn && p_b < 1.0 && arrival.ecn != Ecn::NotEct;
         let verdict = if chosen && !marks { Err(DropReason::Early) } else { self.limit.admit(arrival) };
@@ -140,26 +136,37 @@ impl Red {
 
     /// Whether this packet gets a signal.
     fn chooses(&self, p_b: f64, rng: &mut impl RngCore) -> bool {
-        let since = self.count as f64 * p_b;
-        let waits = self.early.wait && p_b < 1.0;
-        if waits && since < 1.0 {
-            return false;
-        }
-        let spread = if waits { 2.0 - since } else { 1.0 - since };
+        let spread = 1.0 - self.count as f64 * p_b;
         let p_a = if p_b < spread { p_b / spread } else { 1.0 };
         Probability::new(p_a).happens(rng)
     }
 }
 
 impl Config {
+    const fn curve(&self) -> Curve {
+        let Self { min_packets: min, max_packets: max, max_probability, gentle, .. } = *self;
+        Curve { min, max, max_probability, gentle }
+    }
+}
+
+/// p_b over the average queue, in the unit of the thresholds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Curve {
+    pub min: f64,
+    pub max: f64,
+    pub max_probability: f64,
+    pub gentle: bool,
+}
+
+impl Curve {
     /// p_b, the drop probability before drops are spread out.
-    fn probability(&self, average: f64) -> f64 {
-        let Self { min_packets: min, max_packets: max, max_probability, .. } = *self;
+    pub(super) fn probability(self, average: f64) -> f64 {
+        let Self { min, max, max_probability, gentle } = self;
         if average < min {
             0.0
         } else if average < max {
             max_probability * (average - min) / (max - min)
-        } else if self.gentle && average < 2.0 * max {
+        } else if gentle && average < 2.0 * max {
             max_probability + (1.0 - max_probability) * (average - max) / max
         } else {
             1.0
@@ -168,7 +175,7 @@ impl Config {
 }
 
 /// `base` to the power `exponent`, by multiplication only: the C library's `pow` differs between machines.
-fn power(mut base: f64, mut exponent: u64) -> f64 {
+pub(super) fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut result = 1.0;
     while exponent > 0 {
         if exponent & 1 == 1 {

@@ -38,11 +38,22 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
                 max_probability,
                 weight,
                 gentle,
-                wait: ecn,
                 ecn,
             })
         },
     );
+    let red_ns2 =
+        (limit.clone(), 0_u64..20_000_000, 1_u16..2_000, 1_000_000_u64..200_000_000, 0.001..=1.0, any::<bool>())
+            .prop_map(|(limit, target_delay_ns, mean_packet_bytes, rtt_ns, max_probability, gentle)| {
+                QueueConfig::RedNs2(queue::red_ns2::Config {
+                    limit,
+                    target_delay_ns,
+                    mean_packet_bytes,
+                    rtt_ns,
+                    max_probability,
+                    gentle,
+                })
+            });
     let codel = (limit.clone(), 1_u64..20_000_000, 1_u64..100_000_000, 0_u32..2_000, any::<bool>()).prop_map(
         |(limit, target_ns, interval_ns, mtu_bytes, ecn)| {
             QueueConfig::CoDel(queue::codel::Config { limit, target_ns, interval_ns, mtu_bytes, ecn })
@@ -103,6 +114,7 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
     prop_oneof![
         limit.prop_map(|limit| QueueConfig::DropTail(queue::drop_tail::Config { limit })),
         red,
+        red_ns2,
         codel,
         fq_codel,
         pie,

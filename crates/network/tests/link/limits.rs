@@ -57,7 +57,6 @@ fn an_empty_queue_accepts_any_packet() {
         max_probability: 0.1,
         weight: 0.002,
         gentle: true,
-        wait: false,
         ecn: false,
     });
     let mut link = link_of(12_000_000, 0, queue);
@@ -74,7 +73,6 @@ fn red_drops_are_told_apart_from_those_of_a_full_queue() {
         max_probability: 0.1,
         weight: 1.0,
         gentle: false,
-        wait: false,
         ecn: false,
     });
     let mut link = link_of(12_000_000, 0, queue);

@@ -37,7 +37,6 @@ fn lossy(seed: u64) -> Vec<(u64, u64, bool)> {
         max_probability: 0.1,
         weight: 0.02,
         gentle: true,
-        wait: false,
         ecn: false,
     });
     let loss = LossConfig::GilbertElliott(loss::GilbertElliott {

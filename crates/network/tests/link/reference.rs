@@ -366,7 +366,6 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
                 max_probability,
                 weight,
                 gentle,
-                wait: false,
                 ecn,
             })
         },

@@ -39,7 +39,6 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
                 max_probability: 0.1,
                 weight: 0.01,
                 gentle,
-                wait: !gentle,
                 ecn: gentle,
             }
         )),

@@ -74,7 +74,6 @@ fn under_early_drops() {
         max_probability: 0.1,
         weight: 0.002,
         gentle: true,
-        wait: false,
         ecn: false,
     });
     description.links[0].down.queue = red.clone();

@@ -79,6 +79,8 @@ def _queue(document: Document, name: str, direction: Direction, *, marks: bool) 
     queue = direction.queue
     if queue.kind == "dualpi2":
         yield ("kind",), '"dualpi2"', "another queue: Linux has it from 6.17 on, and no guest is built with it yet"
+    elif queue.kind == "red-ns2":
+        yield ("kind",), '"red-ns2"', 'kind = "red" with gentle = false: the kernel\'s RED spreads drops otherwise'
     elif queue.kind == "red":
         yield from _red(document, name, direction, queue)
     elif queue.kind == "cake":

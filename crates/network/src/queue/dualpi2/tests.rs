@@ -27,6 +27,7 @@ fn arrive(queue: &mut DualPi2, now_ns: u64, ecn: Ecn, packets: u64) -> Result<En
         ecn,
         packets,
         bytes,
+        sending_bytes: 0,
         flow: 0_u64.into(),
         waits,
         transmitter: &transmitter,

@@ -30,6 +30,7 @@ impl Played {
             packets,
             bytes,
             flow: flow.into(),
+            sending_bytes: 0,
             waits: packets > 0,
             transmitter: &transmitter,
         };

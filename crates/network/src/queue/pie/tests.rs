@@ -39,6 +39,7 @@ fn arrival(now_ns: u64, packets: u64, ecn: Ecn, transmitter: &Transmitter) -> Ar
         packets,
         bytes: packets * 1_500,
         flow: 0_u64.into(),
+        sending_bytes: 0,
         waits: packets > 0,
         transmitter,
     }

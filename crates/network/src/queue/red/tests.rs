@@ -12,7 +12,6 @@ fn parameters(gentle: bool) -> Config {
         max_probability: 0.1,
         weight: 1.0,
         gentle,
-        wait: false,
         ecn: false,
     }
 }
@@ -53,6 +52,7 @@ fn arrive_as(red: &mut Red, packets: u64, ecn: Ecn, rng: &mut impl RngCore) -> R
             packets,
             bytes: packets * 1_500,
             flow: 0_u64.into(),
+            sending_bytes: 0,
             waits: packets > 0,
             transmitter: &transmitter,
         },
@@ -110,34 +110,11 @@ fn mean_distance_of_the_test_is_the_papers() {
     }
 }
 
-/// p_b = 1/10: distances are uniform on 11 … 20, so that 2/31 of the packets are dropped.
-#[test]
-fn with_wait_drops_stand_apart() {
-    let mut red = red(Config { wait: true, max_probability: 0.2, ..parameters(true) });
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
-    let mut distances = [0_u32; 32];
-    let mut distance = 0;
-    for _ in 0..310_000 {
-        distance += 1;
-        if arrive(&mut red, 30, &mut rng).is_err() {
-            distances[distance] += 1;
-            distance = 0;
-        }
-    }
-    let drops: u32 = distances.iter().sum();
-    assert_eq!(distances[..11].iter().chain(&distances[21..]).sum::<u32>(), 0, "{distances:?}");
-    // 20 000 drops of 310 000 packets, each distance 2 000 times; standard deviations are 40 and 43.
-    assert!(drops.abs_diff(20_000) < 120, "{drops}");
-    assert!(distances[11..21].iter().all(|&n| n.abs_diff(2_000) < 200), "{distances:?}");
-    // Where every packet is to be dropped nothing waits.
-    assert!((0..5).all(|_| arrive(&mut red, 80, &mut Silent).is_err()));
-}
-
 #[test]
 fn without_the_gentle_slope_the_probability_jumps_at_max() {
     let steep = parameters(false);
-    assert_eq!(steep.probability(39.999_999), 0.1 * (39.999_999 - 20.0) / 20.0);
-    assert_eq!(steep.probability(40.0), 1.0);
+    assert_eq!(steep.curve().probability(39.999_999), 0.1 * (39.999_999 - 20.0) / 20.0);
+    assert_eq!(steep.curve().probability(40.0), 1.0);
     let mut red = red(steep);
     assert_eq!(arrive(&mut red, 40, &mut Silent), Err(DropReason::Early));
 }
@@ -145,7 +122,7 @@ fn without_the_gentle_slope_the_probability_jumps_at_max() {
 #[test]
 fn the_curve_is_continuous_where_it_should_be() {
     let gentle = parameters(true);
-    let at = |average| gentle.probability(average);
+    let at = |average| gentle.curve().probability(average);
     assert_eq!((at(0.0), at(19.999), at(20.0), at(30.0), at(40.0)), (0.0, 0.0, 0.0, 0.05, 0.1));
     assert!((at(60.0) - 0.55).abs() < 1e-12 && (at(79.999_999) - 1.0).abs() < 1e-6);
     assert_eq!((at(80.0), at(1e9)), (1.0, 1.0));
@@ -232,6 +209,7 @@ fn idle_time_shrinks_the_average_by_the_packets_that_could_have_been_sent() {
             packets: 0,
             bytes: 0,
             flow: 0_u64.into(),
+            sending_bytes: 0,
             waits: false,
             transmitter: &transmitter,
         };
