@@ -49,6 +49,20 @@ def test_tcp_calls_nothing_of_multipath_tcp() -> None:
     assert transport / "tcp" / "sender.rs" in found[transport / "mptcp" / "receive.rs"]
 
 
+def test_only_the_data_level_looks_at_what_it_goes_over() -> None:
+    """Other files ask what follows from it, so that what TCP and Multipath TCP do differently stands in one place."""
+    multipath = CRATES / "transport" / "src" / "mptcp"
+    own = {multipath / "state" / "data_level.rs", multipath / "data_level.rs", *(multipath / "data_level").iterdir()}
+    looking = {file for file in multipath.rglob("*.rs") if "Over::" in file.read_text(encoding="utf-8")}
+    assert looking == own
+
+
+def test_circles_of_calls_are_no_larger_than_they_were() -> None:
+    """A path manager ends subflows, and hears of those that end; bytes are verified where they are mapped."""
+    found = circles(calls(CRATES / "transport" / "src"))
+    assert [len(circle) for circle in found] == [5, 2]
+
+
 def made_up(tmp_path: Path, files: dict[str, str]) -> list[list[str]]:
     """The circles of a crate with these files."""
     for name, text in files.items():

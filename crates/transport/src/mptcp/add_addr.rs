@@ -5,7 +5,6 @@ use std::net::{IpAddr, SocketAddr};
 use wire::{AddAddr, MptcpOption};
 
 use super::connection::Connection;
-use super::state::fallback::Mode;
 use crate::names::Tuple;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
@@ -45,7 +44,7 @@ impl<P: Stream> Connection<P> {
     /// Tells the peer of a local address (RFC 8684 §3.4.1). Without a port it is the connection's.
     pub(super) fn announce(&mut self, now_ns: u64, local_id: u8, port: Option<u16>) {
         let Some(local) = self.addresses.local(local_id) else { return };
-        let Some(remote_key) = self.keys.remote.filter(|_| self.mode == Mode::Mptcp) else { return };
+        let Some(remote_key) = self.peer_key() else { return };
         let hmac = wire::keys::add_addr_hmac(self.keys.local, remote_key, local_id, local.address, port);
         let option = AddAddr { echo: false, id: local_id, address: local.address, port, hmac: Some(hmac) };
         self.addresses.announce(now_ns, option);
@@ -76,7 +75,7 @@ impl<P: Stream> Connection<P> {
     }
 
     pub(super) fn receive_add_addr(&mut self, now_ns: u64, r: usize, add: &AddAddr) {
-        let Some(remote_key) = self.keys.remote.filter(|_| self.mode == Mode::Mptcp) else { return };
+        let Some(remote_key) = self.peer_key() else { return };
         if add.echo {
             if self.is_fully_established() {
                 self.addresses.echoed(add);

@@ -30,8 +30,11 @@ pub(crate) fn agreed_keys(client: SocketAddr, server: SocketAddr) -> [u64; 2] {
 }
 
 impl<P: Stream> Connection<P> {
-    /// Knows the peer's key before any segment, and so may join and be joined.
+    /// Where that is asked for, knows the peer's key before any segment, and so may join and be joined.
     pub(super) fn begin_at_once(&mut self, now_ns: u64, tuple: Tuple) {
+        if !self.config.joins_at_once || !self.level.is_multipath() {
+            return;
+        }
         let key = if self.is_initiator() {
             agreed_keys(tuple.local, tuple.remote)[1]
         } else {

@@ -17,11 +17,6 @@ use crate::time::NEVER;
 pub(super) struct Broken;
 
 impl<P: Stream> Connection<P> {
-    /// The checksum for a mapping of ours; none when checksums are not in use.
-    pub(super) fn checksum_of(&self, offset: Offset, ssn: u32, len: u16, payload: &P) -> Option<u16> {
-        self.fallback.checksum().then(|| wire::dss_checksum(self.numbers.ours(offset).on_wire(), ssn, len, payload))
-    }
-
     /// A DATA_FIN by itself: the checksum covers the pseudo-header with subflow sequence number 0 and length 1.
     pub(super) fn lone_data_fin_is_intact(&self, offset: Offset, checksum: Option<u16>) -> bool {
         match (self.fallback.checksum(), checksum) {

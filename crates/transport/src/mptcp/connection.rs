@@ -9,9 +9,10 @@ use super::first_windows::{first_rcv_ssthresh, first_receive_window};
 use super::state::addresses::Addresses;
 use super::state::context::SubflowContext;
 use super::state::control::ControlTimers;
+use super::state::data_level::DataLevel;
 use super::state::due::Due;
 use super::state::ending::{AbortReason, Ending};
-use super::state::fallback::{Fallback, Mode};
+use super::state::fallback::Fallback;
 use super::state::keys::{DataNumbers, Keys};
 use super::state::plan::SendPlan;
 use super::state::receive_stream::ReceiveStream;
@@ -35,7 +36,7 @@ use crate::tcp::subflow::{State, Subflow};
 use crate::time::NEVER;
 use crate::time_wait::Resting;
 use crate::waits::{Sending, WaitByteNs};
-use crate::{Config, IpFields, Protocol, WindowValidation};
+use crate::{Config, IpFields, WindowValidation};
 
 /// How many subflows a connection can have in its life, those that are gone counted: each that was established keeps its
 /// id and its counters, and sets of them are words of the machine. The ids of failed joins are given out again. One more is not opened; one that the peer opens is refused with
@@ -83,10 +84,8 @@ pub struct Connection<P: Stream> {
     pub(super) due: Due,
     pub(super) usual: Usual,
 
-    pub(super) mode: Mode,
+    pub(super) level: DataLevel,
     established: bool,
-    /// The peer has shown that it has our key: DSS arrived (RFC 8684 §3.1).
-    fully_established: bool,
     initiator: bool,
     pub(super) ending: Ending,
     pub(super) fallback: Fallback,
@@ -134,28 +133,24 @@ impl<P: Stream> Connection<P> {
     pub(crate) const HOT_BYTES: usize = std::mem::offset_of!(Connection<P>, config);
 
     pub(super) fn new(mut config: Arc<Config>, initiator: bool, key: u64, secrets: Secrets) -> Self {
-        let mode = match config.protocol {
-            Protocol::Tcp => Mode::Tcp,
-            Protocol::Mptcp => Mode::Mptcp,
-        };
+        let level = DataLevel::of(config.protocol);
         // A scalable control without marks would know losses only.
         if config.congestion.has(Capability::Scalable) && !config.tcp.ecn {
             Arc::make_mut(&mut config).tcp.ecn = true;
         }
         let origin = Origin::new(initiator, secrets.generator());
         let scheduler = config.scheduler.make(&origin);
-        let as_linux = mode == Mode::Mptcp && scheduler.repair() == Repair::Kernel;
+        let as_linux = level.is_multipath() && scheduler.repair() == Repair::Kernel;
         Connection {
             subflows: Vec::new(),
             views: Vec::new(),
             contexts: Vec::new(),
             usual: Usual::new(config.tcp.shortcuts, scheduler.is_smallest_rtt()),
             due: Due::default(),
-            fallback: Fallback::new(mode, config.checksum),
-            mode,
+            fallback: Fallback::new(!level.is_multipath(), config.checksum),
+            level,
             ending: Ending::default(),
             established: false,
-            fully_established: false,
             next_timeout_ns: NEVER,
             clock_ns: 0,
             numbers: DataNumbers::new(key),
@@ -192,9 +187,8 @@ impl<P: Stream> Connection<P> {
         subflow.rtt.told = self.controller.wants_samples();
         subflow.ecn.scalable = self.config.congestion.has(Capability::Scalable);
         let r = self.subflows.len();
-        let options_len = self.mode.data_options_len(subflow.timestamps);
         let initial_window = subflow.growth.bounded(self.config.tcp.initial_window.into());
-        let mut view = View::new(initial_window, subflow.mss.saturating_sub(options_len as u32).max(1));
+        let mut view = View::new(initial_window, self.segment_octets(&subflow));
         view.backup = subflow.backup;
         view.ssthresh = self.config.tcp.initial_ssthresh.map_or(f64::INFINITY, f64::from);
         if r == SUBFLOW_LIMIT
@@ -253,11 +247,6 @@ impl<P: Stream> Connection<P> {
         self.unadopted.0 != 0
     }
 
-    /// The token that names this connection to peers that join; none for TCP.
-    pub(crate) fn local_token(&self) -> Option<u32> {
-        (self.mode == Mode::Mptcp).then(|| wire::keys::token(self.keys.local))
-    }
-
     /// The key that the token and the initial data sequence number come from; drawn for TCP too.
     pub(crate) fn local_key(&self) -> u64 {
         self.keys.local
@@ -281,15 +270,6 @@ impl<P: Stream> Connection<P> {
 
     pub(super) fn set_established(&mut self) {
         self.established = true;
-    }
-
-    /// Whether the peer has shown that it has our key.
-    pub(super) fn is_fully_established(&self) -> bool {
-        self.fully_established
-    }
-
-    pub(super) fn set_fully_established(&mut self) {
-        self.fully_established = true;
     }
 
     /// A call begins.
@@ -437,12 +417,6 @@ impl<P: Stream> Connection<P> {
         self.next_timeout_ns
     }
 
-    /// Whether MPTCP was asked for and TCP is spoken.
-    #[must_use]
-    pub fn is_fallback(&self) -> bool {
-        self.config.protocol == Protocol::Mptcp && self.mode == Mode::Tcp
-    }
-
     /// Whether the connection is over: closed in order, reset or given up.
     #[must_use]
     pub fn is_over(&self) -> bool {
@@ -497,7 +471,7 @@ impl<P: Stream> Connection<P> {
     /// As [`is_forgettable`](Self::is_forgettable), but for subflows in TIME-WAIT.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
-        let done = |s: &Subflow<P>| matches!(s.state, State::Closed | State::TimeWait) && !s.reset_due && !s.ack.now;
+        let done = |s: &Subflow<P>| !s.is_open() && !s.reset_due && !s.ack.now;
         self.ending.over && self.rx.ready.is_empty() && self.events.is_none() && self.subflows.iter().all(done)
     }
 
@@ -666,6 +640,56 @@ impl<P: Stream> Connection<P> {
             self.timers.stop();
             self.control.stop();
         }
+    }
+
+    /// The id of a join that came to nothing: no data went over it, and no congestion control has heard of it. A peer that
+    /// opens subflows and never completes them must not use up the ids.
+    pub(super) fn reusable_id(&self) -> Option<usize> {
+        let failed = |r: &usize| {
+            let subflow = &self.subflows[*r];
+            let lived = subflow.sent.established_ns > 0 || subflow.received.data_segments > 0;
+            subflow.state == State::Closed && subflow.join.is_some() && !lived && !subflow.reset_due
+        };
+        (1..self.subflows.len()).find(failed)
+    }
+
+    /// The timers of the data level, and of the scheduler.
+    pub(super) fn own_timers_ns(&self) -> [u64; 3] {
+        [self.timers.retransmit_ns, self.timers.probe_ns, self.control.scheduler_ns]
+    }
+
+    pub(super) fn learn_key(&mut self, key: u64) {
+        self.keys.remote = Some(key);
+        self.numbers.learn(key);
+    }
+
+    /// Whether handshake and closing, fallback, checksums, ECN and the peer's windows have no say on subflow `r`. What this
+    /// depends on changes with a call of `usual.forget`, or with a segment that is received whole.
+    #[inline(never)]
+    fn is_usual(&self, r: usize) -> bool {
+        self.is_level_usual(r)
+            && !self.ending.read_closed
+            && !self.narrow.contains(r)
+            && self.subflows[r].is_usual()
+            && self.contexts[r].held.is_none()
+            && self.is_established()
+            && self.contexts[r].removal_ns() == NEVER
+            && !self.rx.is_ending()
+            && self.usual.enabled()
+    }
+
+    /// As [`is_usual`](Self::is_usual), from memory where it is known.
+    #[inline]
+    pub(super) fn is_known_usual(&mut self, r: usize) -> bool {
+        if self.usual.knows(r) {
+            debug_assert!(self.is_usual(r));
+            return true;
+        }
+        let usual = self.is_usual(r);
+        if usual {
+            self.usual.note(r);
+        }
+        usual
     }
 }
 

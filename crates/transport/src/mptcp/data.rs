@@ -3,7 +3,6 @@
 use wire::{DataNumber, Dss, Mapping, MptcpOption, Options, Timestamps};
 
 use super::connection::{Connection, Event};
-use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
 use super::state::verifying::MapRange;
 use super::state::waiting::Early;
@@ -27,7 +26,6 @@ impl<P: Stream> Connection<P> {
     pub(super) fn receive_data(&mut self, now_ns: u64, r: usize, seq: u64, options: &Options, payload: P) {
         let map = match self.mapping_on(seq, options) {
             Ok(map) => map,
-            Err(InvalidMapping) if self.mode == Mode::Tcp => None,
             Err(InvalidMapping) => {
                 self.reset_subflow(now_ns, r, ResetReason::MptcpError, true);
                 return;
@@ -142,13 +140,15 @@ impl<P: Stream> Connection<P> {
     /// The mapping that a segment carries. After fallback the peer may still send some; they hold until it says that
     /// the subflow is the stream.
     fn mapping_on(&mut self, seq: u64, options: &Options) -> Result<Option<MapRange>, InvalidMapping> {
-        if self.fallback.receives_single() || (self.mode == Mode::Tcp && options.dss.is_none()) {
+        let multipath = self.level.is_multipath();
+        if self.fallback.receives_single() || (!multipath && options.dss.is_none()) {
             return Ok(None);
         }
         match options.dss {
             Some(Dss { mapping: Some(Mapping { len: 0, .. }), .. }) => Ok(None), // the infinite mapping
             Some(Dss { mapping: Some(mapping), data_fin, .. }) => {
-                self.map_range(seq, &mapping, data_fin).map(Some).ok_or(InvalidMapping)
+                let map = self.map_range(seq, &mapping, data_fin);
+                if map.is_none() && multipath { Err(InvalidMapping) } else { Ok(map) }
             }
             // MP_CAPABLE with data: the first bytes of the stream (RFC 8684 §3.1).
             _ => Ok(options.rare.as_deref().and_then(|rare| {
@@ -317,7 +317,7 @@ impl<P: Stream> Connection<P> {
     /// was not allowed to send it. (Under TCP what arrives on the subflow was cut to the window already.)
     pub(super) fn deliver(&mut self, now_ns: u64, r: usize, piece: Piece<P>) {
         let Piece { offset: at, payload, arrival_ns, .. } = piece;
-        if self.mode == Mode::Mptcp && !self.rx.window.allows(at, payload.len() as u64) {
+        if self.level.is_multipath() && !self.rx.window.allows(at, payload.len() as u64) {
             return;
         }
         self.rx.place(now_ns, Early { at, payload, arrival_ns, via: r as u8 }, &mut self.subflows[r]);
@@ -326,7 +326,7 @@ impl<P: Stream> Connection<P> {
     /// The stream is complete when everything before its end has arrived.
     #[inline(always)]
     fn check_end_of_stream(&mut self, r: usize) {
-        if self.mode == Mode::Mptcp && self.rx.is_complete() {
+        if self.is_stream_complete() {
             self.end_stream(r);
         }
     }

@@ -3,7 +3,6 @@
 use super::connection::Connection;
 use super::outgoing::Outgoing;
 use super::plan::PlannedSend;
-use super::state::fallback::Mode;
 use super::state::plan::SendPlan;
 use super::state::silence::Silence;
 use crate::congestion::{Phase, Window};
@@ -122,7 +121,7 @@ impl<P: Stream> Connection<P> {
                 Answer::More => continue,
                 Answer::Pause(pause) => pause,
             };
-            if self.mode == Mode::Mptcp && self.is_established() {
+            if self.has_scheduler() {
                 match self.transmit_waiting(now_ns, SubflowSet(u64::MAX), out) {
                     PlannedSend::Sent(r) => return Some(r),
                     PlannedSend::Dropped => continue,
@@ -140,7 +139,7 @@ impl<P: Stream> Connection<P> {
 
     /// Asks about the next data, and does what the answer is. `passed`: the scheduler leaves reinjections for later.
     fn ask(&mut self, now_ns: u64, passed: &mut bool, out: &mut Outgoing<P>) -> Answer {
-        if self.plan.is_some() && self.mode == Mode::Mptcp {
+        if self.plan.is_some() {
             if let Some(r) = self.transmit_promised(now_ns, out) {
                 return Answer::Sent(r);
             }
@@ -148,7 +147,7 @@ impl<P: Stream> Connection<P> {
         }
         let una = self.tx.una();
         let returned = self.plan.as_mut().and_then(|plan| plan.first_returned(una));
-        let again = if self.mode == Mode::Mptcp && !*passed { self.reinjections.first(una) } else { None };
+        let again = if *passed { None } else { self.reinjections.first(una) };
         let asked = if let Some(range) = again {
             let demand = Demand::Reinjection { tried: range.tried };
             Asked { source: Source::Reinjection, demand, from: range.from, available: range.to - range.from }
@@ -157,7 +156,7 @@ impl<P: Stream> Connection<P> {
         } else {
             let (unsent, open) = (self.tx.unsent(), self.tx.open());
             if unsent == 0 || open == 0 {
-                if self.mode == Mode::Mptcp && self.is_established() {
+                if self.has_scheduler() {
                     let context = context!(self, now_ns, self.tx.nxt(), 0);
                     self.scheduler.when_dry(&self.views, &context);
                 }
@@ -210,7 +209,7 @@ impl<P: Stream> Connection<P> {
 
     /// What the scheduler says, or the burst that it has allowed. Under TCP there is one subflow.
     fn decide(&mut self, now_ns: u64, asked: &Asked) -> Decision {
-        if self.mode == Mode::Tcp {
+        if !self.level.is_multipath() {
             let best = MinRtt::best(&self.views, SubflowSet::default());
             return best.map_or(Decision::Blocked, |r| Decision::Send { on: SubflowSet::one(r), burst: 1 });
         }
@@ -295,7 +294,7 @@ impl<P: Stream> Connection<P> {
         }
         self.arm_data_timer(now_ns);
         // Under TCP the last data carries the FIN.
-        let fin = self.mode == Mode::Tcp && self.ending.requested && self.tx.is_sent();
+        let fin = self.level.ends_with_fin() && self.ending.requested && self.tx.is_sent();
         if fin {
             self.note_fin(r);
         }

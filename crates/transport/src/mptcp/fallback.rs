@@ -4,7 +4,6 @@ use wire::Mapping;
 
 use super::checksum::Broken;
 use super::connection::Connection;
-use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
 use crate::names::SubflowId;
 use crate::numbers::Dsn;
@@ -41,7 +40,7 @@ impl<P: Stream> Connection<P> {
     /// others "no data can be delivered to the application layer, and no fallback signal can be reliably sent":
     /// the subflow is closed with a reset that says "Middlebox interference" (RFC 8684 §3.7).
     pub(super) fn unmapped(&mut self, now_ns: u64, r: usize) -> Result<(), Broken> {
-        let fallen = self.mode == Mode::Tcp && r == self.fallback.subflow();
+        let fallen = self.is_stream(r);
         // What was sent a second time at the data level has no place in the sequence of the stream.
         let straight = self.subflows[r].next_offset().octets() + 1 == self.first_undelivered(r);
         // Nothing of the stream, in either direction, can have gone another way than by subflow 0.
@@ -80,12 +79,12 @@ impl<P: Stream> Connection<P> {
             let ssn = run.seq + (at - run.offset);
             let until_seq = self.subflows[r].snd_nxt;
             self.fallback.tell(self.numbers.ours(at), ssn as u32, until_seq);
-            self.set_tcp_mss(r);
+            self.update_segment_octets(r);
             self.owe_acknowledgment(r);
         }
         // "In practice, this means that all MPTCP subflows will have to be terminated except one" (RFC 8684 §3.7).
         for other in 0..self.subflows.len() {
-            if other != r && !matches!(self.subflows[other].state, State::Closed | State::TimeWait) {
+            if other != r && self.subflows[other].is_open() {
                 self.reset_subflow(now_ns, other, ResetReason::MptcpError, false);
             }
         }
@@ -98,25 +97,24 @@ impl<P: Stream> Connection<P> {
         true
     }
 
-    /// The mode and what hangs on it.
+    /// TCP alone is the data level, with what hangs on it.
     pub(super) fn become_tcp(&mut self, r: usize, why: FallbackReason) {
         self.tell(self.clock_ns(), |_| TraceEvent::Fallback { subflow: SubflowId(r as u8), why });
         self.usual.forget();
-        self.mode = Mode::Tcp;
+        self.level.become_single();
         self.fallback.set_subflow(r);
         self.lift_own_windows();
+        self.plan = None;
         self.reinjections = super::state::reinjection::Reinjections::default();
         self.timers.retransmit_ns = NEVER;
         self.ending.data_fin_due = false;
-        self.set_tcp_mss(r);
+        self.update_segment_octets(r);
     }
 
-    /// While the infinite mapping is told, segments leave it room: as much as for a DSS.
-    fn set_tcp_mss(&mut self, r: usize) {
-        let mode = if self.fallback.tells() { Mode::Mptcp } else { Mode::Tcp };
-        let subflow = &self.subflows[r];
-        let options = mode.data_options_len(subflow.timestamps) as u32;
-        self.views[r].mss = subflow.mss.saturating_sub(options).max(1);
+    /// The peer speaks TCP, as it has said before there was any data.
+    pub(super) fn never_spoke_mptcp(&mut self, r: usize, why: FallbackReason) {
+        self.become_tcp(r, why);
+        self.fallback.receive_single();
     }
 
     /// The place in the stream up to which the peer has acknowledged, when the subflow is the stream.
@@ -130,14 +128,14 @@ impl<P: Stream> Connection<P> {
     #[inline]
     pub(super) fn infinite_acknowledged(&mut self, r: usize, ack: u64) {
         if self.fallback.acknowledged(ack) {
-            self.set_tcp_mss(r);
+            self.update_segment_octets(r);
         }
     }
 
     /// An infinite mapping came: from `mapping.dsn`, at `mapping.ssn`, the subflow is the stream, also for what
     /// arrived already and failed its checksum.
     pub(super) fn receive_infinite_mapping(&mut self, now_ns: u64, r: usize, mapping: &Mapping) {
-        if self.fallback.receives_single() || (self.mode == Mode::Tcp && r != self.fallback.subflow()) {
+        if self.fallback.receives_single() || !(self.level.is_multipath() || self.is_stream(r)) {
             return;
         }
         let dsn = Dsn::nearest(mapping.dsn, self.numbers.theirs(self.rx.nxt()));
@@ -151,7 +149,7 @@ impl<P: Stream> Connection<P> {
             self.reset_subflow(now_ns, r, ResetReason::MptcpError, true);
             return;
         };
-        if self.mode == Mode::Mptcp && !self.fall_back(now_ns, r, FallbackReason::InfiniteMapping) {
+        if self.level.is_multipath() && !self.fall_back(now_ns, r, FallbackReason::InfiniteMapping) {
             return;
         }
         self.fallback.receive_single();

@@ -1,15 +1,14 @@
 //! How a connection comes to be: SYN, SYN/ACK, ACK with MP_CAPABLE (RFC 9293 §3.5, RFC 8684 §3.1).
 
+use super::first_windows::first_window;
 use std::sync::Arc;
 
-use wire::{MpCapable, Segment};
+use wire::{Flags, MpCapable, MpJoin, MptcpOption, RareOptions, Segment};
 
-use super::connection::{Connection, Event};
-use super::options::capable;
+use super::connection::Connection;
+use super::options::{CAPABLE_A, CAPABLE_C, capable};
 use super::state::addresses::Addresses;
-use super::state::fallback::Mode;
-use super::transmit::{CAPABLE_A, CAPABLE_C};
-use crate::names::{SubflowId, Tuple};
+use crate::names::Tuple;
 use crate::numbers::SeqNumber;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
@@ -31,7 +30,7 @@ impl<P: Stream> Connection<P> {
     ) -> Self {
         let mut c = Connection::new(config, true, key, secrets);
         c.set_clock(now_ns);
-        if c.mode == Mode::Mptcp {
+        if c.level.is_multipath() {
             c.addresses = Addresses::new(local.to_vec(), tuple.local.port());
             c.addresses.learn(0, tuple.remote);
         }
@@ -41,9 +40,7 @@ impl<P: Stream> Connection<P> {
         subflow.backup = local[0].backup;
         subflow.syn_due = true;
         c.add_subflow(subflow);
-        if c.config.joins_at_once && c.mode == Mode::Mptcp {
-            c.begin_at_once(now_ns, tuple);
-        }
+        c.begin_at_once(now_ns, tuple);
         c
     }
 
@@ -74,7 +71,7 @@ impl<P: Stream> Connection<P> {
             c.addresses = Addresses::new(local, tuple.local.port());
             c.learn_flags(capable(syn).map_or(0, |m| m.flags), tuple);
         } else {
-            c.mode = Mode::Tcp;
+            c.level.become_single();
             c.fallback.receive_single();
         }
         let iss = c.secrets.initial_sequence_number(now_ns, tuple);
@@ -85,15 +82,13 @@ impl<P: Stream> Connection<P> {
         subflow.negotiate(&c.config, c.rx.window.scale(), syn);
         c.rx.window.agree_scale(subflow.scales.ours());
         c.tx.begin(syn.window);
-        if c.mode == Mode::Tcp && !syn.payload.is_empty() {
+        if c.level.takes_text_on_syn() && !syn.payload.is_empty() {
             // Text on a SYN waits for the connection (RFC 9293 §3.10.7.2).
             let piece = Piece { at: 1, payload: syn.payload.clone(), offset: UNMAPPED, arrival_ns: now_ns };
             subflow.reorder.insert(1, piece);
         }
         c.add_subflow(subflow);
-        if c.config.joins_at_once && c.mode == Mode::Mptcp {
-            c.begin_at_once(now_ns, tuple);
-        }
+        c.begin_at_once(now_ns, tuple);
         c
     }
 
@@ -125,7 +120,7 @@ impl<P: Stream> Connection<P> {
         }
         match capable(segment) {
             Some(MpCapable { version: 1, flags, sender_key: Some(key), receiver_key: None, .. })
-                if self.mode == Mode::Mptcp =>
+                if self.level.is_multipath() =>
             {
                 let tuple = self.subflows[r].tuple();
                 self.learn_key(*key);
@@ -133,8 +128,7 @@ impl<P: Stream> Connection<P> {
             }
             // "If a SYN/ACK … does not contain the MP_CAPABLE option" it is TCP (RFC 8684 §3.1, §3.7).
             _ => {
-                self.become_tcp(r, FallbackReason::NotCapable);
-                self.fallback.receive_single();
+                self.never_spoke_mptcp(r, FallbackReason::NotCapable);
             }
         }
         self.rx.window.agree_scale(self.subflows[r].scales.ours());
@@ -142,16 +136,11 @@ impl<P: Stream> Connection<P> {
         self.synchronise(now_ns, r, segment);
         self.become_established(now_ns, r);
         self.owe_acknowledgment(r);
-        if self.mode == Mode::Tcp && !segment.payload.is_empty() {
+        if self.level.takes_text_on_syn() && !segment.payload.is_empty() {
             // "continue processing at the sixth step" (§3.10.7.3). Multipath TCP gives it no place: it comes again.
             let payload = std::mem::replace(&mut segment.payload, P::empty());
             self.receive_data(now_ns, r, 1, &segment.options, payload);
         }
-    }
-
-    pub(super) fn learn_key(&mut self, key: u64) {
-        self.keys.remote = Some(key);
-        self.numbers.learn(key);
     }
 
     /// The flags of the peer's MP_CAPABLE on its SYN or SYN/ACK. A: "checksums MUST be used if either host requires
@@ -167,46 +156,13 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    /// Our SYN was acknowledged.
-    pub(super) fn synchronise(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
-        let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
-        if self.mode == Mode::Tcp {
-            subflow.right = u64::MAX;
-        }
-        subflow.synchronise(now_ns, segment.options.timestamps, view);
-        let options = self.mode.data_options_len(subflow.timestamps) as u32;
-        view.mss = subflow.mss.saturating_sub(options).max(1);
-        view.backup = subflow.backup || self.contexts[r].peer_backup;
-    }
-
-    /// A subflow can carry data from now on.
-    pub(super) fn become_established(&mut self, now_ns: u64, r: usize) {
-        self.usual.forget();
-        let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
-        subflow.establish(now_ns, view);
-        view.active = true;
-        let (local_id, remote_id) = (subflow.local_id, subflow.remote_id);
-        self.controller.on_join(&self.views, r, now_ns);
-        if !self.is_established() {
-            self.set_established();
-            self.rx.window.begin(now_ns);
-            self.report(Event::Established);
-        }
-        self.report(Event::SubflowEstablished(SubflowId(r as u8)));
-        self.resume(now_ns);
-        self.manage_paths(now_ns, PathEvent::SubflowEstablished { local_id, remote_id });
-        self.due.data = true;
-        self.due.attention.insert(r);
-    }
-
     /// The peer's SYN crossed ours (RFC 9293 §3.5, figure 8). Both ends then answer with SYN/ACK. RFC 8684 §3.1 knows
     /// no such handshake for MPTCP, so it is TCP.
     fn open_simultaneously(&mut self, r: usize, syn: &Segment<P>) {
         if self.subflows[r].join.is_some() {
             return; // a join is never answered by a bare SYN
         }
-        self.become_tcp(r, FallbackReason::SimultaneousOpen);
-        self.fallback.receive_single();
+        self.never_spoke_mptcp(r, FallbackReason::SimultaneousOpen);
         self.subflows[r].negotiate(&self.config, self.rx.window.scale(), syn);
         self.subflows[r].state = State::SynReceived;
         self.subflows[r].syn_due = true;
@@ -233,10 +189,9 @@ impl<P: Stream> Connection<P> {
         }
         if segment.flags.syn() {
             if SeqNumber::sent(segment.seq) == self.subflows[r].their_number(0) && !segment.flags.ack() {
-                if self.mode == Mode::Mptcp && r == 0 && capable(segment).is_none() {
+                if self.level.is_multipath() && r == 0 && capable(segment).is_none() {
                     // The peer has given up MP_CAPABLE after losses: so do we (RFC 8684 §3.1).
-                    self.become_tcp(r, FallbackReason::NoAnswer);
-                    self.fallback.receive_single();
+                    self.never_spoke_mptcp(r, FallbackReason::NoAnswer);
                 }
                 self.subflows[r].syn_due = true; // our SYN/ACK was lost
                 self.due.attention.insert(r);
@@ -263,7 +218,7 @@ impl<P: Stream> Connection<P> {
             if !self.join_confirmed(now_ns, r, segment) {
                 return false;
             }
-        } else if self.mode == Mode::Mptcp && !self.config.joins_at_once {
+        } else if self.level.is_multipath() && !self.config.joins_at_once {
             match capable(segment) {
                 Some(MpCapable { version: 1, sender_key: Some(key), receiver_key: Some(ours), .. })
                     if wire::keys::same_u64(*ours, self.keys.local) =>
@@ -276,8 +231,7 @@ impl<P: Stream> Connection<P> {
                 None if segment.options.dss.is_some() => return false,
                 // A third ACK without the keys: the path or the peer does not speak MPTCP (RFC 8684 §3.1, §3.7).
                 _ => {
-                    self.become_tcp(r, FallbackReason::NotCapable);
-                    self.fallback.receive_single();
+                    self.never_spoke_mptcp(r, FallbackReason::NotCapable);
                 }
             }
         }
@@ -294,5 +248,72 @@ impl<P: Stream> Connection<P> {
             self.manage_paths(now_ns, PathEvent::FullyEstablished);
         }
         true
+    }
+
+    pub(super) fn syn(&mut self, now_ns: u64, r: usize) -> Segment<P> {
+        let passive = self.subflows[r].state == State::SynReceived;
+        let mut flags = if passive { Flags::SYN | Flags::ACK } else { Flags::SYN };
+        if passive && self.subflows[r].ecn.enabled {
+            flags = flags | Flags::ECE;
+        } else if !passive && self.config.tcp.ecn {
+            flags = flags | Flags::ECE | Flags::CWR; // RFC 3168 §6.1.1
+        }
+        let seq = 0;
+        let (rcv_ssthresh, unmoved) = (self.subflows[r].rcv_ssthresh, self.subflows[r].unmoved_window);
+        let mut segment = self.segment(now_ns, r, seq, flags);
+        // RFC 7323 §2.2: the window of a SYN is not scaled.
+        segment.window = first_window(&self.config, !passive).min(0xffff) as u16;
+        (self.subflows[r].rcv_ssthresh, self.subflows[r].unmoved_window) = (rcv_ssthresh, unmoved); // what it was told is in the SYN
+        segment.options.dss = None;
+        if !passive {
+            segment.ack = 0;
+            segment.options.timestamps =
+                self.config.tcp.timestamps.then_some(wire::Timestamps { value: (now_ns / 1_000_000) as u32, echo: 0 });
+        }
+        let mptcp = self.syn_option(r, passive);
+        segment.options.rare = Some(Box::new(RareOptions {
+            mss: Some(self.config.mss),
+            window_scale: self.subflows[r].offered_scale(self.rx.window.scale(), passive),
+            sack_permitted: if passive { self.subflows[r].sack } else { self.config.tcp.offers_sack() },
+            mptcp: mptcp.into_iter().collect(),
+            unknown: Vec::new(),
+        }));
+        let deadline_ns = self.subflows[r].syn_sent(now_ns);
+        self.wake_by(deadline_ns);
+        segment
+    }
+
+    fn syn_option(&mut self, r: usize, passive: bool) -> Option<MptcpOption> {
+        if !self.level.is_multipath() {
+            return None;
+        }
+        let local_id = self.subflows[r].local_id;
+        let first = self.config.kernel_paths.as_ref().map_or(u8::MAX, |kernel| kernel.first_without_endpoint);
+        let address_id = self.addresses.number(local_id, first);
+        let subflow = &self.subflows[r];
+        Some(match (subflow.join, passive) {
+            (None, _) => MptcpOption::MpCapable(MpCapable {
+                version: 1,
+                flags: self.capable_flags(),
+                sender_key: passive.then_some(self.keys.local),
+                receiver_key: None,
+                data: None,
+            }),
+            (Some(join), false) => MptcpOption::MpJoin(MpJoin::Syn {
+                backup: subflow.backup,
+                address_id,
+                token: wire::keys::token(self.keys.remote.unwrap_or(0)),
+                nonce: join.local_nonce,
+            }),
+            (Some(join), true) => {
+                let (local, remote) = (self.keys.local, self.keys.remote.unwrap_or(0));
+                MptcpOption::MpJoin(MpJoin::SynAck {
+                    backup: subflow.backup,
+                    address_id,
+                    hmac: wire::keys::join_hmac_syn_ack(remote, local, join.remote_nonce, join.local_nonce),
+                    nonce: join.local_nonce,
+                })
+            }
+        })
     }
 }

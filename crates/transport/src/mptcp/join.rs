@@ -7,7 +7,6 @@ use wire::{MpJoin, Segment};
 
 use super::connection::{Connection, SUBFLOW_LIMIT};
 use super::options::join_option;
-use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
 use crate::config::KernelPaths;
 use crate::names::{SubflowId, Tuple};
@@ -28,7 +27,7 @@ impl<P: Stream> Connection<P> {
         let Some(local) = self.addresses.local(local_id) else { return };
         // The kernel's path manager counts for itself.
         let has_room = if self.config.kernel_paths.is_some() { self.has_free_id() } else { self.room_for_subflow() };
-        if self.mode != Mode::Mptcp || !self.is_fully_established() || self.is_ending() || !has_room {
+        if !self.may_join() || self.is_ending() || !has_room {
             return;
         }
         let Some(remote) = self.addresses.remote(remote_id) else { return };
@@ -64,7 +63,7 @@ impl<P: Stream> Connection<P> {
             // One that this host closes, as when its address was withdrawn, counts no more.
             let counts = |&other: &usize| {
                 Some(other) != r
-                    && self.is_open(other)
+                    && self.subflows[other].is_open()
                     && !self.subflows[other].fins.is_requested()
                     && !self.is_half_open(other)
             };
@@ -96,17 +95,6 @@ impl<P: Stream> Connection<P> {
 
     fn has_free_id(&self) -> bool {
         self.subflows.len() < SUBFLOW_LIMIT || self.reusable_id().is_some()
-    }
-
-    /// The id of a join that came to nothing: no data went over it, and no congestion control has heard of it. A peer that
-    /// opens subflows and never completes them must not use up the ids.
-    pub(super) fn reusable_id(&self) -> Option<usize> {
-        let failed = |r: &usize| {
-            let subflow = &self.subflows[*r];
-            let lived = subflow.sent.established_ns > 0 || subflow.received.data_segments > 0;
-            subflow.state == State::Closed && subflow.join.is_some() && !lived && !subflow.reset_due
-        };
-        (1..self.subflows.len()).find(failed)
     }
 
     /// The ends of a subflow that is new to the host. Where a join would take a port that is in use between the same
@@ -154,7 +142,7 @@ impl<P: Stream> Connection<P> {
         let Some(&MpJoin::Syn { backup, address_id, nonce, .. }) = join_option(syn) else {
             return Err((ResetReason::MptcpError, false));
         };
-        if self.mode != Mode::Mptcp || self.is_ending() {
+        if !self.level.is_multipath() || self.is_ending() {
             return Err((ResetReason::MptcpError, false));
         }
         if !self.is_fully_established() {

@@ -1,10 +1,8 @@
 //! MP_FAIL: a checksum failed on the only subflow, which is the stream from there on (RFC 8684 §3.7).
 
-use wire::{MptcpOption, Segment};
+use wire::MptcpOption;
 
 use super::connection::Connection;
-use super::signal::attach;
-use super::state::fallback::Mode;
 use crate::numbers::{Dsn, Ours};
 use crate::queue::Stream;
 use crate::time::NEVER;
@@ -23,15 +21,6 @@ impl<P: Stream> Connection<P> {
         self.arm_control(due_ns);
     }
 
-    /// MP_FAIL goes on every acknowledgment while the infinite mapping is waited for.
-    pub(super) fn attach_fail(&self, r: usize, segment: &mut Segment<P>) {
-        if let Some(held) = &self.contexts[r].held {
-            let dsn = self.numbers.theirs(held.failed_at).on_wire();
-            segment.options.sack = wire::SackBlocks::default();
-            attach(segment, MptcpOption::MpFail { dsn });
-        }
-    }
-
     /// No infinite mapping has come in time.
     pub(super) fn fail_timer(&mut self, now_ns: u64, r: usize) {
         let Some(held) = &mut self.contexts[r].held else { return };
@@ -47,7 +36,7 @@ impl<P: Stream> Connection<P> {
     /// MP_FAIL on an acknowledgment: data on the only subflow was changed. "The receiver of an MP_FAIL MUST also respond
     /// with an MP_FAIL in the reverse direction and so bring down both to regular TCP" (RFC 8684 §3.7).
     pub(super) fn receive_fail(&mut self, now_ns: u64, r: usize, dsn: Dsn<Ours>) {
-        if self.mode == Mode::Tcp {
+        if !self.level.is_multipath() {
             // It was lost.
             if r == self.fallback.subflow() && self.fallback.tell_anew() {
                 self.usual.forget();

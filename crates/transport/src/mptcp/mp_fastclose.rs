@@ -5,7 +5,6 @@ use wire::{MptcpOption, Segment};
 use super::connection::{Connection, Event};
 use super::options::mptcp_options;
 use super::state::ending::AbortReason;
-use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
 use crate::queue::Stream;
 use crate::tcp::subflow::State;
@@ -23,12 +22,11 @@ impl<P: Stream> Connection<P> {
         self.finish(Event::Aborted);
         for r in 0..self.subflows.len() {
             let state = self.subflows[r].state;
-            if self.mode == Mode::Tcp && matches!(state, State::Closing | State::LastAck) {
+            if self.level.ends_with_fin() && matches!(state, State::Closing | State::LastAck) {
                 // Both directions have ended: there is nothing to reset (RFC 9293 §3.10.5).
                 self.fail_subflow(now_ns, r, false);
-            } else if !matches!(state, State::Closed | State::TimeWait) {
-                self.contexts[r].reset.get_or_insert_default().fastclose =
-                    self.mode == Mode::Mptcp && self.keys.remote.is_some();
+            } else if self.subflows[r].is_open() {
+                self.contexts[r].reset.get_or_insert_default().fastclose = self.peer_key().is_some();
                 self.reset_subflow(now_ns, r, ResetReason::Unspecified, false);
             }
         }
@@ -40,7 +38,7 @@ impl<P: Stream> Connection<P> {
             MptcpOption::MpFastclose { receiver_key } => wire::keys::same_u64(*receiver_key, self.keys.local),
             _ => false,
         };
-        let valid = self.mode == Mode::Mptcp && mptcp_options(segment).any(has_our_key);
+        let valid = self.level.is_multipath() && mptcp_options(segment).any(has_our_key);
         if valid {
             self.fastclose(now_ns, r, !segment.flags.rst());
         }
@@ -55,7 +53,7 @@ impl<P: Stream> Connection<P> {
         for other in 0..self.subflows.len() {
             if other == r && !answer {
                 self.fail_subflow(now_ns, r, false);
-            } else if !matches!(self.subflows[other].state, State::Closed | State::TimeWait) {
+            } else if self.subflows[other].is_open() {
                 self.reset_subflow(now_ns, other, ResetReason::Unspecified, false);
             }
         }

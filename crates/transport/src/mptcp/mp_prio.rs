@@ -3,7 +3,6 @@
 use wire::MptcpOption;
 
 use super::connection::Connection;
-use super::state::fallback::Mode;
 use crate::queue::Stream;
 
 impl<P: Stream> Connection<P> {
@@ -12,7 +11,7 @@ impl<P: Stream> Connection<P> {
         self.set_clock(now_ns);
         self.usual.forget();
         for r in 0..self.subflows.len() {
-            if self.subflows[r].local_id == local_id && self.is_open(r) {
+            if self.subflows[r].local_id == local_id && self.subflows[r].is_open() {
                 self.set_backup(local_id, self.subflows[r].remote_id, backup);
             }
         }
@@ -25,7 +24,7 @@ impl<P: Stream> Connection<P> {
             if (subflow.local_id, subflow.remote_id) == (local_id, remote_id) && subflow.backup != backup {
                 subflow.backup = backup;
                 self.update_backup(r);
-                if self.mode == Mode::Mptcp && self.may_signal(r) {
+                if self.level.is_multipath() && self.may_signal(r) {
                     self.signal(r, MptcpOption::MpPrio { backup });
                 }
             }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | MP_CAPABLE | `handshake.rs` |
 //! | MP_JOIN | `join.rs` |
-//! | DSS | `receive.rs`, `data.rs`, `checksum.rs`; sent by `transmit.rs` |
+//! | DSS | `receive.rs`, `data.rs`, `checksum.rs`; sent by `data_level/leaving.rs` |
 //! | ADD_ADDR | `add_addr.rs` |
 //! | REMOVE_ADDR | `remove_addr.rs` |
 //! | MP_PRIO | `mp_prio.rs` |
@@ -12,16 +12,16 @@
 //! | MP_FASTCLOSE | `mp_fastclose.rs` |
 //! | MP_TCPRST | `reset.rs` |
 
-use wire::{MpCapable, MpJoin, MptcpOption, Segment};
+use wire::{MpCapable, MpJoin, MptcpOption, RareOptions, Segment};
 
-use super::connection::Connection;
-use super::transmit::{CAPABLE_B, CAPABLE_H};
-use crate::numbers::Dsn;
-use crate::queue::Stream;
-use crate::trace::Direction;
-
-/// Address ids in one REMOVE_ADDR: what fits beside timestamps.
-const MAX_REMOVED: usize = 8;
+/// Flags of MP_CAPABLE (RFC 8684 §3.1). A: checksums are required.
+pub(super) const CAPABLE_A: u8 = 0x80;
+/// C: no joins to the address and port of the first subflow.
+pub(super) const CAPABLE_C: u8 = 0x20;
+/// B: an extension that is not defined yet.
+pub(super) const CAPABLE_B: u8 = 0x40;
+/// H: HMAC-SHA256.
+pub(super) const CAPABLE_H: u8 = 0x01;
 
 /// The MPTCP options of a segment, DSS apart.
 pub(super) fn mptcp_options<P>(segment: &Segment<P>) -> impl Iterator<Item = &MptcpOption> {
@@ -45,27 +45,7 @@ pub(super) fn join_option<P>(segment: &Segment<P>) -> Option<&MpJoin> {
     })
 }
 
-impl<P: Stream> Connection<P> {
-    /// The options of a segment within the window, DSS apart. A new option is entered here: the match names them all.
-    pub(super) fn receive_options(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
-        for option in mptcp_options(segment) {
-            self.tell_option(now_ns, r, option, Direction::Received);
-            match option {
-                MptcpOption::AddAddr(add) => self.receive_add_addr(now_ns, r, add),
-                MptcpOption::RemoveAddr(ids) => {
-                    for &id in ids.iter().take(MAX_REMOVED) {
-                        self.receive_remove_addr(now_ns, id);
-                    }
-                }
-                MptcpOption::MpPrio { backup } => self.receive_prio(r, *backup),
-                MptcpOption::MpFail { dsn } => self.receive_fail(now_ns, r, Dsn::acknowledged(*dsn)),
-                // They belong to the handshake of the connection or of a subflow, which is over.
-                MptcpOption::MpCapable(_) | MptcpOption::MpJoin(_) => {}
-                // Looked for before the segment's place is, and on a reset.
-                MptcpOption::MpFastclose { .. } | MptcpOption::MpTcpRst { .. } => {}
-                // Unknown subtypes are ignored (RFC 8684 §3.8), and so is version 0.
-                MptcpOption::Unknown(_) | MptcpOption::Version0(_) => {}
-            }
-        }
-    }
+/// An option by itself.
+pub(super) fn rare(option: MptcpOption) -> Option<Box<RareOptions>> {
+    Some(Box::new(RareOptions { mptcp: vec![option], ..RareOptions::default() }))
 }

@@ -1,14 +1,20 @@
-//! Where a segment that goes out is written, and in which form.
+//! Where a segment that goes out is written, and in which form: data, FIN and DATA_FIN, acknowledgments. What it says of the
+//! stream is in [`data_level`](super::data_level).
 
-use wire::compact::{HAS_DATA_ACK, HAS_DSS, HAS_MAPPING, HAS_TIMESTAMPS};
-use wire::{Compact, Ecn, Flags, Options, Payload, SackBlocks, Segment, Timestamps};
+use super::options::rare;
+use crate::algorithm::Capability;
+use crate::tcp::transmit::DataSegment;
+use crate::trace::Sent;
+use wire::compact::HAS_TIMESTAMPS;
+use wire::{
+    Compact, DataNumber, Ecn, Flags, Mapping, MpJoin, MptcpOption, Options, Payload, SackBlocks, Segment, Timestamps,
+};
 
 use super::connection::Connection;
-use super::state::fallback::Mode;
 use super::state::receive_stream::ReceiveStream;
 use crate::offset::Offset;
 use crate::queue::Stream;
-use crate::tcp::subflow::Subflow;
+use crate::tcp::subflow::{State, Subflow};
 use crate::waits::Sending;
 
 /// Where a connection writes what it sends.
@@ -117,11 +123,7 @@ impl<P: Stream> Connection<P> {
     /// As [`segment_into`](Self::segment_into), of a usual subflow.
     #[inline(always)]
     fn compact_into(&mut self, now_ns: u64, r: usize, seq: u64, out: &mut Compact<P>) {
-        let mut parts = 0;
-        if self.mode == Mode::Mptcp {
-            parts = HAS_DSS | HAS_DATA_ACK;
-            out.data_ack = self.data_ack().on_wire();
-        }
+        let mut parts = self.compact_dss(out);
         let subflow = &mut self.subflows[r];
         if subflow.timestamps {
             parts |= HAS_TIMESTAMPS;
@@ -135,17 +137,7 @@ impl<P: Stream> Connection<P> {
         out.flags = Flags::ACK;
     }
 
-    /// Whether data up to `end` of the stream goes out on the usual subflow `r` with nothing but its mapping. `MORE`: more is
-    /// written.
-    #[inline(always)]
-    pub(super) fn is_compact<const MORE: bool>(&self, r: usize, end: Offset) -> bool {
-        match self.mode {
-            Mode::Tcp => !self.subflows[r].has_usual_blocks(),
-            Mode::Mptcp => MORE || !self.ending.requested || end != self.tx.end(),
-        }
-    }
-
-    /// Such data, which begins at `offset` of the stream.
+    /// Data of a usual subflow that goes out with nothing but its mapping, and begins at `offset` of the stream.
     #[inline(always)]
     pub(super) fn compact_data(
         &mut self,
@@ -157,11 +149,7 @@ impl<P: Stream> Connection<P> {
         out.form = Form::Compact;
         let compact = &mut out.compact;
         self.compact_into(now_ns, r, seq, compact);
-        if self.mode == Mode::Mptcp {
-            compact.parts |= HAS_MAPPING;
-            compact.dsn = self.numbers.ours(offset).on_wire();
-            compact.ssn = seq as u32;
-        }
+        self.compact_mapping(seq, offset, compact);
         compact.payload = payload;
     }
 
@@ -180,5 +168,257 @@ impl<P: Stream> Connection<P> {
             let taken = out.compact.header_len() - wire::TCP_HEADER_LEN;
             subflow.sack_blocks(wire::MAX_OPTIONS_LEN - taken, &mut out.blocks);
         }
+    }
+
+    /// Data that follows what was sent before on subflow `r`, a FIN, or both.
+    #[inline(never)]
+    pub(super) fn first_transmission(
+        &mut self,
+        now_ns: u64,
+        r: usize,
+        offset: Offset,
+        payload: P,
+        fin: bool,
+        out: &mut Outgoing<P>,
+    ) {
+        self.transmit_next::<false>(now_ns, r, (offset, payload, fin), out);
+    }
+
+    /// As [`first_transmission`](Self::first_transmission), in place. `MORE`: data, and more of it is written. Answers whether
+    /// the congestion window has more room.
+    #[inline(always)]
+    pub(super) fn transmit_next<const MORE: bool>(
+        &mut self,
+        now_ns: u64,
+        r: usize,
+        (offset, payload, fin): (Offset, P, bool),
+        out: &mut Outgoing<P>,
+    ) -> bool {
+        let subflow = &mut self.subflows[r];
+        let seq = subflow.send_new(now_ns, (offset, &payload, fin), &mut self.views[r]);
+        if MORE || !payload.is_empty() {
+            subflow.note_run(seq, offset);
+        }
+        let (clean, has_room) = subflow.first_sent(now_ns, &mut self.views[r]);
+        if clean {
+            let deadline_ns = subflow.sender_deadline_ns(true);
+            self.wake_by(deadline_ns);
+        } else {
+            self.sent_unclean(now_ns, r, payload.len());
+        }
+        self.data_segment::<MORE>(now_ns, r, DataSegment { seq, offset, payload, fin, part: false, new: true }, out);
+        has_room
+    }
+
+    /// New data went out on a subflow that is not clean.
+    #[inline(never)]
+    fn sent_unclean(&mut self, now_ns: u64, r: usize, len: usize) {
+        self.note_sent(now_ns, r, len);
+        self.subflows[r].pace(now_ns, len, &mut self.views[r]);
+        let deadline_ns = self.subflows[r].deadline_ns();
+        self.wake_by(deadline_ns);
+    }
+
+    /// For a control that asks for rates: new data, the last of the sequence numbers so far, is on its way.
+    fn note_sent(&mut self, now_ns: u64, r: usize, len: usize) {
+        let subflow = &mut self.subflows[r];
+        let Some(rate) = &mut subflow.rate else { return };
+        let mss = u64::from(self.views[r].mss);
+        let in_flight = u64::from(self.views[r].in_flight) * mss;
+        let restarts = in_flight <= mss && rate.is_limited();
+        rate.sent(now_ns, subflow.snd_nxt, len as u32, in_flight);
+        if restarts
+            && let (Some(pacing), Some(to)) = (&mut subflow.pacing, self.controller.on_restart(&self.views, r, now_ns))
+        {
+            pacing.set_rate(to);
+        }
+    }
+
+    pub(super) fn fin(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) {
+        self.note_fin(r);
+        let offset = self.tx.nxt();
+        self.first_transmission(now_ns, r, offset, P::empty(), true, out);
+        self.tell_sent(now_ns, r, (offset, 0, true), Sent::New);
+    }
+
+    /// The FIN goes out (RFC 9293 §3.10.4).
+    pub(super) fn note_fin(&mut self, r: usize) {
+        self.usual.forget();
+        self.subflows[r].note_fin();
+    }
+
+    /// A segment with data, a FIN, or both. `MORE`: new data, and more of it is written.
+    #[inline(always)]
+    pub(super) fn data_segment<const MORE: bool>(
+        &mut self,
+        now_ns: u64,
+        r: usize,
+        data: DataSegment<P>,
+        out: &mut Outgoing<P>,
+    ) {
+        let end = data.offset + data.payload.len() as u64;
+        debug_assert!(!MORE || (end < self.tx.end() && !data.fin && !data.part));
+        let flags = if !MORE && end == self.tx.end() { Flags::ACK | Flags::PSH } else { Flags::ACK };
+        let alone = MORE || (!data.fin && !data.part);
+        if alone && self.is_known_usual(r) && self.is_compact::<MORE>(r, end) {
+            let DataSegment { seq, offset, payload, .. } = data;
+            self.compact_data(now_ns, r, (seq, offset, payload), out);
+            out.compact.flags = flags;
+        } else {
+            self.whole_data_segment(now_ns, r, data, flags, out);
+        }
+    }
+
+    #[inline(never)]
+    fn whole_data_segment(&mut self, now_ns: u64, r: usize, data: DataSegment<P>, flags: Flags, out: &mut Outgoing<P>) {
+        let flags = if data.fin { flags | Flags::FIN } else { flags };
+        let segment = &mut out.segment;
+        self.segment_into(now_ns, r, data.seq, flags, segment);
+        self.write_options_of(r, &data, segment);
+        let (new, len) = (data.new, data.payload.len());
+        segment.payload = data.payload;
+        let ecn = &mut self.subflows[r].ecn;
+        if ecn.enabled && new && len > 0 {
+            // Only new data is ECN-capable (RFC 3168 §6.1.2, §6.1.5).
+            out.segment.flags = out.segment.flags | ecn.flags(true);
+            out.ecn = if self.config.congestion.has(Capability::Ect1) { Ecn::Ect1 } else { Ecn::Ect0 };
+        }
+    }
+
+    /// A bare acknowledgment.
+    pub(super) fn acknowledgment(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
+        let seq = self.subflows[r].snd_nxt;
+        self.segment_into(now_ns, r, seq, Flags::ACK, segment);
+        let subflow = &self.subflows[r];
+        if subflow.state == State::SynReceived {
+            segment.options.dss = None; // the peer's numbers are not known
+        } else if let Some(join) = subflow.join.filter(|j| subflow.active_open && !j.confirmed) {
+            // The third ACK of MP_JOIN: nothing else until it is acknowledged (RFC 8684 §3.2).
+            let (key, remote_key) = (self.keys.local, self.keys.remote.unwrap_or(0));
+            let hmac = wire::keys::join_hmac_ack(key, remote_key, join.local_nonce, join.remote_nonce);
+            segment.options.dss = None;
+            segment.options.rare = rare(MptcpOption::MpJoin(MpJoin::Ack { hmac }));
+        } else if self.owes_keys(r) {
+            segment.options.dss = None;
+            segment.options.rare = self.capable(None);
+        } else if subflow.has_blocks() {
+            let room = wire::MAX_OPTIONS_LEN - segment.options.len();
+            self.subflows[r].sack_blocks(room, &mut segment.options.sack);
+        }
+        self.attach_fail(r, segment);
+        let subflow = &mut self.subflows[r];
+        if let Some((before, flags)) = subflow.ecn.take_before() {
+            segment.ack = subflow.their_number(before).on_wire();
+            segment.flags = Flags::ACK | flags;
+            // That of the packet after it follows.
+            self.owe_acknowledgment(r);
+        }
+    }
+
+    /// A DATA_FIN by itself: a mapping of length 1, subflow sequence number 0, no bytes (RFC 8684 §3.3.3).
+    pub(super) fn transmit_data_fin(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
+        if !self.is_data_fin_due() {
+            return None;
+        }
+        let r = self.best_subflow()?;
+        self.ending.data_fin_due = false;
+        self.usual.forget();
+        self.ending.data_fin_sent = true;
+        let seq = self.subflows[r].snd_nxt;
+        let segment = &mut out.segment;
+        self.segment_into(now_ns, r, seq, Flags::ACK, segment);
+        if let Some(dss) = &mut segment.options.dss {
+            let (end, ssn, len) = (self.tx.end(), 0, 1);
+            let checksum = self.checksum_of(end, ssn, len, &P::empty());
+            dss.data_fin = true;
+            dss.mapping = Some(Mapping { dsn: DataNumber::Long(self.numbers.ours(end).on_wire()), ssn, len, checksum });
+        }
+        self.arm_data_timer(now_ns);
+        Some(r)
+    }
+
+    /// A segment of an established subflow, with its timestamps, acknowledgment and window. With it the peer has
+    /// the acknowledgment it was owed.
+    pub(super) fn segment(&mut self, now_ns: u64, r: usize, seq: u64, flags: Flags) -> Segment<P> {
+        let mut segment = blank();
+        self.segment_into(now_ns, r, seq, flags, &mut segment);
+        segment
+    }
+
+    /// As [`Self::segment`], written over `out`.
+    #[inline(always)]
+    pub(super) fn segment_into(&mut self, now_ns: u64, r: usize, seq: u64, flags: Flags, out: &mut Segment<P>) {
+        out.options.dss = self.dss_of(r);
+        if !out.options.sack.is_empty() {
+            out.options.sack = SackBlocks::default();
+        }
+        if out.options.rare.is_some() {
+            out.options.rare = None;
+        }
+        let subflow = &mut self.subflows[r];
+        let header = Header::of(now_ns, subflow, &mut self.rx, seq);
+        (out.src_port, out.dst_port) = subflow.ports();
+        (out.seq, out.ack, out.window) = (header.seq, header.ack, header.window);
+        out.options.timestamps = subflow.timestamps_now(now_ns);
+        out.flags = if flags.syn() { flags } else { flags | subflow.ecn.flags(false) };
+        out.urgent = 0;
+        out.payload = P::empty();
+    }
+
+    /// The subflow for a segment that is not bound by a window: one that can send, not suspected dead if there is
+    /// such a one, with the smallest RTT.
+    pub(super) fn best_subflow(&self) -> Option<usize> {
+        (0..self.subflows.len())
+            .filter(|&r| self.subflows[r].can_send())
+            .min_by_key(|&r| (self.views[r].potentially_failed, self.views[r].backup, self.views[r].srtt_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{MS, arrives, data, established};
+    use crate::{Protocol, SubflowId};
+    use wire::{DataNumber, Flags};
+
+    /// RFC 8684 §3.3.3: the DATA_FIN takes an octet of the last mapping; RFC 9293 §3.9.1.2: PSH on the last data.
+    #[test]
+    fn the_last_data_is_pushed_and_carries_the_data_fin() {
+        let mut c = established(Protocol::Mptcp, 1);
+        c.offer(1_500);
+        c.close(MS);
+        let out: Vec<_> = std::iter::from_fn(|| c.transmit(MS)).map(|(_, segment)| segment).collect();
+        let told = |at: usize| out[at].options.dss.and_then(|dss| dss.mapping.map(|m| (m.ssn, m.len, dss.data_fin)));
+        assert_eq!((told(0), told(1), out.len()), (Some((1, 1_000, false)), Some((1_001, 501, true)), 2));
+        assert_eq!((out[0].flags, out[1].flags), (Flags::ACK, Flags::ACK | Flags::PSH));
+        assert_eq!((out[0].seq, out[1].seq), (1_001, 2_001));
+    }
+
+    #[test]
+    fn the_data_ack_is_of_the_next_octet_expected() {
+        let mut c = established(Protocol::Mptcp, 1);
+        let first = c.data_ack();
+        for seq in [1, 1_001] {
+            let segment = data(&c, seq, u64::from(seq) - 1, 1_000, 1_000);
+            arrives(&mut c, MS, 0, segment);
+        }
+        let (_, ack) = c.transmit(MS).expect("every second segment is acknowledged");
+        let data_ack = ack.options.dss.and_then(|dss| dss.data_ack);
+        assert_eq!((ack.ack, data_ack), (7_001, Some(DataNumber::Long(first.plus(2_000).on_wire()))));
+        assert!(c.transmit(MS).is_none());
+    }
+
+    #[test]
+    fn what_no_window_binds_goes_where_an_answer_is_likeliest_and_soonest() {
+        let mut c = established(Protocol::Mptcp, 3);
+        assert_eq!(c.best_subflow(), Some(0), "the shortest round trip");
+        c.views[0].backup = true;
+        assert_eq!(c.best_subflow(), Some(1));
+        (c.views[1].potentially_failed, c.views[2].potentially_failed) = (true, true);
+        assert_eq!(c.best_subflow(), Some(0), "a backup that works");
+        c.reset_subflow(MS, 0, crate::ResetReason::Unspecified, true);
+        assert_eq!(
+            (c.best_subflow(), c.transmit(MS).map(|(r, reset)| (r, reset.flags.rst()))),
+            (Some(1), Some((SubflowId(0), true)))
+        );
     }
 }

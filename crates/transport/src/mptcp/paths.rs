@@ -1,30 +1,23 @@
-//! The path manager and the connection: its events, its actions, and the time without any subflow ("break before
-//! make").
+//! The path manager and the connection: its events and actions, subflows that come and go, and the time without any ("break
+//! before make").
 
 use crate::names::SubflowId;
 use crate::path_manager::{PathAction, PathContext, PathEvent, PathPolicy};
 use crate::queue::Stream;
-use crate::tcp::subflow::State;
 use crate::time::NEVER;
 use crate::trace::ReinjectionReason;
+use wire::Segment;
 
 use super::connection::{Connection, Event};
-use super::state::ending::AbortReason;
-use super::state::fallback::Mode;
 
 impl<P: Stream> Connection<P> {
     /// Asks the path manager and does what it wants.
     pub(super) fn manage_paths(&mut self, now_ns: u64, event: PathEvent) {
-        if self.mode != Mode::Mptcp || self.ending.over {
+        if !self.level.is_multipath() || self.ending.over {
             return;
         }
         let local = self.addresses.usable();
-        let open: Vec<_> = self
-            .subflows
-            .iter()
-            .filter(|s| !matches!(s.state, State::Closed | State::TimeWait))
-            .map(|s| (s.local_id, s.remote_id))
-            .collect();
+        let open: Vec<_> = self.subflows.iter().filter(|s| s.is_open()).map(|s| (s.local_id, s.remote_id)).collect();
         let context = PathContext {
             now_ns,
             initiator: self.is_initiator(),
@@ -62,7 +55,7 @@ impl<P: Stream> Connection<P> {
     fn close_path(&mut self, now_ns: u64, local_id: u8, remote_id: u8) {
         for r in 0..self.subflows.len() {
             let subflow = &self.subflows[r];
-            if self.mode == Mode::Mptcp && (subflow.local_id, subflow.remote_id) == (local_id, remote_id) {
+            if self.level.is_multipath() && (subflow.local_id, subflow.remote_id) == (local_id, remote_id) {
                 self.request_fin(now_ns, r);
             }
         }
@@ -80,13 +73,12 @@ impl<P: Stream> Connection<P> {
     pub(super) fn gone(&mut self, now_ns: u64, r: usize) {
         self.leave(now_ns, r);
         self.report(Event::SubflowClosed(SubflowId(r as u8)));
-        let closed = self.subflows.iter().all(|s| matches!(s.state, State::Closed | State::TimeWait));
+        let closed = !self.subflows.iter().any(|s| s.is_open());
         if closed && !self.ending.over {
             let orderly = self.ending.flushed && self.rx.ended();
-            let may_return = self.mode == Mode::Mptcp && self.is_fully_established();
             if orderly {
                 self.finish(Event::Closed);
-            } else if may_return && self.config.keep_without_subflow_ns > 0 {
+            } else if self.may_join() && self.config.keep_without_subflow_ns > 0 {
                 // An attempt to join that failed does not prolong it.
                 let until_ns = now_ns.saturating_add(self.config.keep_without_subflow_ns);
                 self.control.interrupted_until_ns = self.control.interrupted_until_ns.min(until_ns);
@@ -100,15 +92,6 @@ impl<P: Stream> Connection<P> {
         self.manage_paths(now_ns, PathEvent::SubflowClosed { local_id, remote_id, transient });
     }
 
-    /// Nobody has joined in time.
-    pub(super) fn interruption_timer(&mut self, now_ns: u64) {
-        if self.control.interrupted_until_ns <= now_ns {
-            self.control.interrupted_until_ns = NEVER;
-            let cause = self.ending.cause.unwrap_or(AbortReason::TimedOut);
-            self.give_up(now_ns, cause);
-        }
-    }
-
     /// There is a subflow again: what is due at the data level goes out on it.
     pub(super) fn resume(&mut self, now_ns: u64) {
         if self.control.interrupted_until_ns == NEVER {
@@ -120,5 +103,43 @@ impl<P: Stream> Connection<P> {
         self.timers.backoff = 0;
         self.arm_data_timer(now_ns);
         self.announcement_timer(now_ns);
+    }
+
+    /// The peer has the keys.
+    #[inline(always)]
+    pub(super) fn note_fully_established(&mut self, now_ns: u64) {
+        if !self.is_fully_established() {
+            self.set_fully_established();
+            self.manage_paths(now_ns, PathEvent::FullyEstablished);
+        }
+    }
+
+    /// Our SYN was acknowledged.
+    pub(super) fn synchronise(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
+        let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
+        subflow.right = self.level.first_edge(subflow.right);
+        subflow.synchronise(now_ns, segment.options.timestamps, view);
+        view.backup = subflow.backup || self.contexts[r].peer_backup;
+        self.update_segment_octets(r);
+    }
+
+    /// A subflow can carry data from now on.
+    pub(super) fn become_established(&mut self, now_ns: u64, r: usize) {
+        self.usual.forget();
+        let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
+        subflow.establish(now_ns, view);
+        view.active = true;
+        let (local_id, remote_id) = (subflow.local_id, subflow.remote_id);
+        self.controller.on_join(&self.views, r, now_ns);
+        if !self.is_established() {
+            self.set_established();
+            self.rx.window.begin(now_ns);
+            self.report(Event::Established);
+        }
+        self.report(Event::SubflowEstablished(SubflowId(r as u8)));
+        self.resume(now_ns);
+        self.manage_paths(now_ns, PathEvent::SubflowEstablished { local_id, remote_id });
+        self.due.data = true;
+        self.due.attention.insert(r);
     }
 }

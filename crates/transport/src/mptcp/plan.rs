@@ -2,7 +2,6 @@
 
 use super::connection::Connection;
 use super::outgoing::Outgoing;
-use super::state::fallback::Mode;
 use super::state::plan::{Kind, SendPlan};
 use crate::offset::Offset;
 use crate::queue::Stream;
@@ -212,7 +211,7 @@ impl<P: Stream> Connection<P> {
 
     /// Whether new data is bound ahead: then nobody but the scheduler takes any.
     pub(super) fn is_bound_ahead(&self) -> bool {
-        self.mode == Mode::Mptcp && self.plan.as_ref().is_some_and(|plan| plan.ahead)
+        self.plan.as_ref().is_some_and(|plan| plan.ahead)
     }
 
     /// Subflow `r` fails: what waits on it is bound again. One that `leaves` keeps nothing.
@@ -228,14 +227,9 @@ impl<P: Stream> Connection<P> {
         self.due.data = true;
     }
 
-    /// How losses are repaired across subflows.
-    pub(super) fn repair(&self) -> Repair {
-        if self.silence.is_some() { Repair::Kernel } else { Repair::Prompt }
-    }
-
     /// Before a fallback: what waits was not sent, so that the end of what was moves back.
     pub(super) fn unbind(&mut self) {
-        let Some(plan) = self.plan.as_mut().filter(|_| self.mode == Mode::Mptcp) else { return };
+        let Some(plan) = &mut self.plan else { return };
         let mut all = plan.drain();
         while let Some((from, _)) = all.pop_if(|&mut (_, to)| to == self.tx.nxt()) {
             self.tx.retreat(from);

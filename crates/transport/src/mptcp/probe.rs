@@ -1,10 +1,13 @@
-//! Tail loss probes (RFC 8985 §7.3) and the step of F-RTO that sends only new data (RFC 5682 §3.1 step 2b).
+//! Probes, of the tail of a flight (RFC 8985 §7.3) and of a closed window (RFC 9293 §3.8.6.1), and the step of F-RTO that sends
+//! only new data (RFC 5682 §3.1 step 2b).
 
 use super::connection::Connection;
 use super::outgoing::Outgoing;
 use crate::queue::Stream;
 use crate::tcp::recovery::Frto;
+use crate::time::NEVER;
 use crate::trace::Sent;
+use wire::Flags;
 
 impl<P: Stream> Connection<P> {
     /// A probe on subflow `r`: new data when there is some and the peer has room, whatever the congestion window;
@@ -65,5 +68,25 @@ impl<P: Stream> Connection<P> {
             }
         }
         released
+    }
+
+    /// A segment from below the window, which the peer must answer with its window (RFC 9293 §3.8.6.1). It carries
+    /// no data, so it cannot be taken for some.
+    pub(super) fn zero_window_probe(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
+        let r = self.best_subflow()?;
+        let seq = self.subflows[r].snd_nxt - 1;
+        self.segment_into(now_ns, r, seq, Flags::ACK, &mut out.segment);
+        Some(r)
+    }
+
+    /// The peer's window is closed and nothing is under way that would bring news of it.
+    pub(super) fn arm_probe(&mut self, now_ns: u64) {
+        if self.timers.probe_ns == NEVER && self.views.iter().all(|v| v.in_flight == 0) {
+            let Some(r) = self.best_subflow() else { return };
+            let timeout_ns = self.subflows[r].rtt.base_rto_ns() << self.timers.probe_backoff.min(8);
+            self.timers.probe_backoff += 1;
+            self.timers.probe_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
+            self.wake_by(self.timers.probe_ns);
+        }
     }
 }

@@ -1,25 +1,20 @@
 //! A segment arrives (RFC 9293 §3.10.7.4).
 
-use wire::compact::{HAS_DATA_ACK, HAS_DATA_FIN, HAS_MAPPING};
-use wire::{Compact, Dss, Flags, SackBlocks, Segment};
+use super::options::mptcp_options;
+use wire::{Compact, Dss, Flags, MptcpOption, SackBlocks, Segment};
 
 use super::connection::Connection;
-use super::options::mptcp_options;
-use super::state::fallback::Mode;
 use crate::names::SubflowId;
 use crate::numbers::Dsn;
-use crate::offset::Offset;
-use crate::path_manager::PathEvent;
 use crate::queue::Stream;
-use crate::reassembly::UNMAPPED;
 use crate::tcp::arrival::{Arrival, known};
 use crate::tcp::receive::Verdict;
 use crate::tcp::subflow::State;
 use crate::time::NEVER;
-use crate::trace::FallbackReason;
+use crate::trace::{Direction, FallbackReason};
 
-/// Between two challenge ACKs of a subflow.
-const CHALLENGE_INTERVAL_NS: u64 = 500_000_000;
+/// Address ids in one REMOVE_ADDR: what fits beside timestamps.
+const MAX_REMOVED: usize = 8;
 
 impl<P: Stream> Connection<P> {
     /// A segment for `subflow`; its content is taken out.
@@ -115,9 +110,7 @@ impl<P: Stream> Connection<P> {
         };
         self.usual.note_room(r);
         self.timers.unanswered = 0;
-        if self.mode == Mode::Mptcp {
-            self.acknowledged_with_edge(now_ns, data_ack, data_ack.saturating_add(window));
-        }
+        self.hear_data_ack(now_ns, data_ack, window);
         let arrival = Arrival {
             seq,
             ack,
@@ -139,68 +132,6 @@ impl<P: Stream> Connection<P> {
         // What is usual is not about to end.
         debug_assert!(!self.ending.fin_acknowledged && !self.rx.is_ending());
         debug_assert!(self.next_timeout_ns() <= self.subflows[r].deadline_ns());
-    }
-
-    /// Where the data of a segment belongs, `ahead` octets beyond the first that is missing on its subflow, and up to where it
-    /// acknowledges the stream. None: it says more than that, or lies outside of the windows.
-    #[inline(always)]
-    fn usual_place(&self, segment: &Compact<P>, empty: bool, seq: u64, ahead: u64) -> Option<(Offset, Offset)> {
-        let len = if empty { 0 } else { segment.payload.len() as u64 };
-        if self.mode == Mode::Tcp {
-            let fits = (empty && ahead == 0) || self.rx.window.allows(self.rx.nxt(), ahead + len);
-            return fits.then_some((UNMAPPED, Offset::FIRST));
-        }
-        let parts = if empty { HAS_DATA_ACK } else { HAS_DATA_ACK | HAS_MAPPING };
-        if segment.parts & (HAS_DATA_ACK | HAS_MAPPING | HAS_DATA_FIN) != parts {
-            return None;
-        }
-        let data_ack = self.numbers.our_place(Dsn::acknowledged(segment.data_ack));
-        // An acknowledgment of what was never sent is not for here.
-        let mut fits = data_ack <= self.tx.nxt() && (ahead == 0 || ahead + len <= self.open_on_subflow());
-        let mut offset = UNMAPPED;
-        if !empty {
-            offset = self.numbers.their_place(Dsn::mapped(segment.dsn));
-            fits = fits && segment.ssn == seq as u32 && self.rx.window.allows(offset, len);
-        }
-        fits.then_some((offset, data_ack))
-    }
-
-    /// Whether handshake and closing, fallback, checksums, ECN and the peer's windows have no say on subflow `r`. What this
-    /// depends on changes with a call of `usual.forget`, or with a segment that is received whole.
-    #[inline(never)]
-    fn is_usual(&self, r: usize) -> bool {
-        let connection = match self.mode {
-            Mode::Tcp => self.fallback.receives_single() && r == self.fallback.subflow() && !self.fallback.tells(),
-            Mode::Mptcp => {
-                self.is_fully_established()
-                    && !self.fallback.receives_single()
-                    && !self.ending.data_fin_sent
-                    && !self.fallback.checksum()
-            }
-        };
-        connection
-            && !self.ending.read_closed
-            && !self.narrow.contains(r)
-            && self.subflows[r].is_usual()
-            && self.contexts[r].held.is_none()
-            && self.is_established()
-            && self.contexts[r].removal_ns() == NEVER
-            && !self.rx.is_ending()
-            && self.usual.enabled()
-    }
-
-    /// As [`is_usual`](Self::is_usual), from memory where it is known.
-    #[inline]
-    pub(super) fn is_known_usual(&mut self, r: usize) -> bool {
-        if self.usual.knows(r) {
-            debug_assert!(self.is_usual(r));
-            return true;
-        }
-        let usual = self.is_usual(r);
-        if usual {
-            self.usual.note(r);
-        }
-        usual
     }
 
     #[inline(never)]
@@ -227,11 +158,7 @@ impl<P: Stream> Connection<P> {
         segment.flags.is_plain()
             && segment.options.rare.is_none()
             && self.subflows[r].state == State::Established
-            && match (self.mode, &segment.options.dss) {
-                (Mode::Tcp, _) => true,
-                (Mode::Mptcp, Some(Dss { data_fin: false, mapping, .. })) => mapping.is_none_or(|m| m.len > 0),
-                (Mode::Mptcp, _) => false,
-            }
+            && self.is_of_data_only(segment.options.dss.as_ref())
     }
 
     fn receive_any(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
@@ -244,16 +171,6 @@ impl<P: Stream> Connection<P> {
                 }
             }
             _ => self.receive_synchronised(now_ns, r, segment),
-        }
-    }
-
-    /// How far beyond what came in order a segment may reach on its subflow. Under MPTCP the window is the connection's; what
-    /// a subflow holds out of order is bounded all the same: reinjections may double what the window allows.
-    #[inline(always)]
-    pub(super) fn open_on_subflow(&self) -> u64 {
-        match self.mode {
-            Mode::Tcp => self.rx.window.right().beyond(self.rx.nxt()),
-            Mode::Mptcp => 2 * self.rx.window.size(),
         }
     }
 
@@ -295,10 +212,8 @@ impl<P: Stream> Connection<P> {
             marked: segment.flags.ece(),
         };
         self.acknowledge::<{ known::NOTHING }>(now_ns, r, arrival);
-        if let (true, Some(Dss { mapping: Some(mapping), data_fin: true, .. })) =
-            (segment.payload.is_empty() && self.mode == Mode::Mptcp, &segment.options.dss)
-        {
-            self.receive_lone_data_fin(r, mapping);
+        if let Some(mapping) = self.lone_data_fin(segment) {
+            self.receive_lone_data_fin(r, &mapping);
         }
         // Seventh and eighth: data and FIN. Nothing follows the peer's FIN (RFC 9293 §3.10.7.4, seventh).
         let (fin, data_len) = self.trim_to_window(r, seq, segment);
@@ -322,35 +237,6 @@ impl<P: Stream> Connection<P> {
         self.progress_close(now_ns);
     }
 
-    /// Cuts off what lies beyond the window (RFC 9293 §3.10.7.4, first): the peer was not allowed to send it, and there is no
-    /// room for it. Answers whether a FIN is left, and how many bytes. Under MPTCP the window is the connection's, and what
-    /// its mapping says is compared with it.
-    #[inline]
-    fn trim_to_window(&mut self, r: usize, seq: u64, segment: &mut Segment<P>) -> (bool, u64) {
-        let len = segment.payload.len() as u64;
-        if self.mode == Mode::Tcp && len > 0 {
-            let subflow = &mut self.subflows[r];
-            let open = self.rx.window.right().beyond(self.rx.nxt());
-            let fits = (subflow.rcv_nxt + open).saturating_sub(seq);
-            if fits < len {
-                segment.payload = segment.payload.slice(0, fits as usize);
-                self.owe_acknowledgment(r);
-                return (false, fits);
-            }
-        }
-        (segment.flags.fin(), len)
-    }
-
-    /// A challenge ACK, unless there was one shortly before: two ends that disagree, because someone has forged a
-    /// segment, would answer each other for ever. RFC 5961 §7 asks for a limit; this one is Linux's.
-    #[cold]
-    pub(super) fn challenge(&mut self, now_ns: u64, r: usize) {
-        if self.contexts[r].challenge_ns <= now_ns {
-            self.contexts[r].challenge_ns = now_ns + CHALLENGE_INTERVAL_NS;
-            self.owe_acknowledgment(r);
-        }
-    }
-
     /// Data came with PSH: it is acknowledged as soon as everything is read.
     #[inline]
     fn note_push(&mut self, r: usize) {
@@ -372,9 +258,7 @@ impl<P: Stream> Connection<P> {
             subflow.keep_timestamp(seq, arrival.timestamps);
         }
         let window = subflow.scales.window(arrival.window);
-        if self.mode == Mode::Mptcp {
-            subflow.hear_window(ack, window);
-        }
+        self.level.hear_window(subflow, ack, window);
         // A usual subflow has neither SYN nor FIN outstanding. What is known before the list is looked at spares a receiver that.
         let outstanding = if usual { subflow.snd_una < subflow.snd_nxt } else { !subflow.board.is_empty() };
         debug_assert_eq!(outstanding, !subflow.board.is_empty());
@@ -401,18 +285,7 @@ impl<P: Stream> Connection<P> {
         if !usual {
             self.observe(now_ns, Some(r));
         }
-        if self.mode == Mode::Tcp && (usual || r == self.fallback.subflow()) {
-            // For TCP the acknowledgment of the subflow is that of the data; SYN and FIN take a number each.
-            let fin = if usual { 0 } else { self.subflows[r].fin_octets(ack) };
-            let to = if usual && !outstanding { self.tx.una() } else { self.acknowledged_by_subflow(r, ack - fin) };
-            debug_assert!(!usual || to == self.acknowledged_by_subflow(r, ack));
-            let right = if fresh { to.saturating_add(window) } else { self.tx.right() };
-            self.acknowledged_with_edge(now_ns, to, right);
-            if !usual {
-                self.check_flushed();
-                self.infinite_acknowledged(r, ack);
-            }
-        }
+        self.acknowledge_stream::<KNOWN>(now_ns, r, ack, (window, fresh), outstanding);
         if usual {
             return;
         }
@@ -452,17 +325,10 @@ impl<P: Stream> Connection<P> {
             Some(Dss { mapping: Some(mapping), data_fin: false, .. }) if mapping.len == 0 => {
                 self.receive_infinite_mapping(now_ns, r, mapping);
             }
-            Some(_) if self.mode == Mode::Tcp => self.tell_infinite_again(r),
-            None if self.mode == Mode::Mptcp
-                && ack > self.subflows[r].snd_una
-                && mptcp_options(segment).next().is_none()
-                && !self.options_lost(now_ns, r) =>
-            {
-                return false;
-            }
+            _ if !self.speaks_properly(now_ns, r, ack, segment) => return false,
             _ => {}
         }
-        if self.mode == Mode::Mptcp {
+        if self.level.is_multipath() {
             self.receive_signal(now_ns, r, segment);
         }
         if segment.options.rare.is_some() {
@@ -499,37 +365,25 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    /// The peer has the keys.
-    #[inline(always)]
-    pub(super) fn note_fully_established(&mut self, now_ns: u64) {
-        if !self.is_fully_established() {
-            self.set_fully_established();
-            self.manage_paths(now_ns, PathEvent::FullyEstablished);
-        }
-    }
-
-    /// Everything below `to` arrived at the peer, which has room for `window` bytes from there on. Under TCP that is less
-    /// than before if the peer says so. Of Multipath TCP the acknowledgments come over several paths, and one that was
-    /// overtaken is known by nothing: the largest edge holds (RFC 8684 §3.3.5).
-    #[inline(always)]
-    pub(super) fn data_acknowledged(&mut self, now_ns: u64, to: Offset, window: u64) {
-        self.acknowledged_with_edge(now_ns, to, to.saturating_add(window));
-        self.check_flushed();
-    }
-
-    /// The same, with the end of what the peer has room for.
-    #[inline(always)]
-    pub(super) fn acknowledged_with_edge(&mut self, now_ns: u64, to: Offset, right: Offset) {
-        if self.tx.open_to(right) {
-            self.due.data = true;
-            self.timers.window_opened();
-        } else if self.mode == Mode::Tcp {
-            self.tx.draw_back(right);
-        }
-        if self.tx.acknowledge(to) {
-            self.timers.acknowledged();
-            if self.tx.is_outstanding() || self.ending.is_data_fin_outstanding() {
-                self.arm_data_timer(now_ns);
+    /// The options of a segment within the window, DSS apart. A new option is entered here: the match names them all.
+    fn receive_options(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
+        for option in mptcp_options(segment) {
+            self.tell_option(now_ns, r, option, Direction::Received);
+            match option {
+                MptcpOption::AddAddr(add) => self.receive_add_addr(now_ns, r, add),
+                MptcpOption::RemoveAddr(ids) => {
+                    for &id in ids.iter().take(MAX_REMOVED) {
+                        self.receive_remove_addr(now_ns, id);
+                    }
+                }
+                MptcpOption::MpPrio { backup } => self.receive_prio(r, *backup),
+                MptcpOption::MpFail { dsn } => self.receive_fail(now_ns, r, Dsn::acknowledged(*dsn)),
+                // They belong to the handshake of the connection or of a subflow, which is over.
+                MptcpOption::MpCapable(_) | MptcpOption::MpJoin(_) => {}
+                // Looked for before the segment's place is, and on a reset.
+                MptcpOption::MpFastclose { .. } | MptcpOption::MpTcpRst { .. } => {}
+                // Unknown subtypes are ignored (RFC 8684 §3.8), and so is version 0.
+                MptcpOption::Unknown(_) | MptcpOption::Version0(_) => {}
             }
         }
     }
@@ -540,6 +394,7 @@ mod tests {
     use super::super::fixture::{MS, WINDOW, arrives, data, established, segment, sent, signal};
     use super::*;
     use crate::Protocol;
+    use crate::offset::Offset;
 
     /// RFC 9293 §3.10.7.4, fifth, at the data level: what was never sent cannot have arrived.
     #[test]
@@ -565,7 +420,7 @@ mod tests {
             part.options.dss = data(&c, 1, 0, len, 1_000).options.dss;
             arrives(&mut c, MS, 0, part);
         }
-        assert_eq!((c.rx.nxt().octets(), c.mode), (1_000, Mode::Mptcp));
+        assert_eq!((c.rx.nxt().octets(), c.is_fallback()), (1_000, false));
     }
 
     /// RFC 8684 §3.7: on the only subflow data without a mapping continues the stream, which is TCP's from then on. This mapping is
@@ -577,8 +432,8 @@ mod tests {
             let mut other = data(&c, seq, 0, 100, 100);
             other.options.dss = data(&c, 1, 0, 100, 100).options.dss;
             arrives(&mut c, MS, 0, other);
-            let expected = if seq == 1 { (Mode::Mptcp, 100) } else { (Mode::Tcp, 200) };
-            assert_eq!((c.mode, c.rx.nxt().octets()), expected);
+            let expected = if seq == 1 { (false, 100) } else { (true, 200) };
+            assert_eq!((c.is_fallback(), c.rx.nxt().octets()), expected);
         }
     }
 

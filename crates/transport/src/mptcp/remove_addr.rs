@@ -3,7 +3,6 @@
 use wire::MptcpOption;
 
 use super::connection::Connection;
-use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
@@ -31,7 +30,7 @@ impl<P: Stream> Connection<P> {
     /// §3.4.2: "the sending and receipt of this message SHOULD trigger the sending of RSTs by both hosts").
     pub(super) fn withdraw_address(&mut self, now_ns: u64, local_id: u8) {
         self.addresses.withdraw(local_id);
-        if self.mode != Mode::Mptcp {
+        if !self.level.is_multipath() {
             return;
         }
         let other = self.signalling_subflow(Some(local_id));
@@ -41,7 +40,7 @@ impl<P: Stream> Connection<P> {
             self.signal(r, MptcpOption::RemoveAddr(vec![local_id]));
         }
         for r in 0..self.subflows.len() {
-            if self.subflows[r].local_id == local_id && self.is_open(r) {
+            if self.subflows[r].local_id == local_id && self.subflows[r].is_open() {
                 if other.is_none() && Some(r) == same {
                     let at_ns = now_ns + 1;
                     self.contexts[r].signalling.get_or_insert_default().removal_ns = at_ns;
@@ -59,7 +58,7 @@ impl<P: Stream> Connection<P> {
         let known = self.addresses.forget_remote(id);
         let mut used = false;
         for r in 0..self.subflows.len() {
-            if self.subflows[r].remote_id == id && self.is_open(r) {
+            if self.subflows[r].remote_id == id && self.subflows[r].is_open() {
                 used = true;
                 // What was under way when the address went is no sign of life: the keep-alive waits until it is through.
                 let rtt = &self.subflows[r].rtt;
@@ -89,7 +88,7 @@ impl<P: Stream> Connection<P> {
 
     /// A subflow whose address was withdrawn gave no sign of life.
     pub(super) fn removal_timer(&mut self, now_ns: u64, r: usize) {
-        if self.is_open(r) {
+        if self.subflows[r].is_open() {
             self.reset_subflow(now_ns, r, ResetReason::Prohibited, false);
         }
     }

@@ -10,6 +10,9 @@ use crate::queue::Stream;
 use crate::tcp::subflow::{ResetAnswer, State};
 use crate::trace::ReinjectionReason;
 
+/// Between two challenge ACKs of a subflow.
+const CHALLENGE_INTERVAL_NS: u64 = 500_000_000;
+
 impl<P: Stream> Connection<P> {
     /// The peer has reset a subflow. What is said of MP_FAIL holds too: data from there on will not be acknowledged
     /// at the data level and is sent again on other subflows (RFC 8684 §3.7).
@@ -46,7 +49,7 @@ impl<P: Stream> Connection<P> {
 
     /// Subflows that are not closed.
     pub(super) fn live_subflows(&self) -> usize {
-        self.subflows.iter().filter(|s| !matches!(s.state, State::Closed | State::TimeWait)).count()
+        self.subflows.iter().filter(|s| s.is_open()).count()
     }
 
     /// A segment that fits nothing of subflow `r` is answered with a reset; of a closed one unless its own is still to go.
@@ -87,6 +90,16 @@ impl<P: Stream> Connection<P> {
             urgent: 0,
             options,
             payload: P::empty(),
+        }
+    }
+
+    /// A challenge ACK, unless there was one shortly before: two ends that disagree, because someone has forged a
+    /// segment, would answer each other for ever. RFC 5961 §7 asks for a limit; this one is Linux's.
+    #[cold]
+    pub(super) fn challenge(&mut self, now_ns: u64, r: usize) {
+        if self.contexts[r].challenge_ns <= now_ns {
+            self.contexts[r].challenge_ns = now_ns + CHALLENGE_INTERVAL_NS;
+            self.owe_acknowledgment(r);
         }
     }
 }

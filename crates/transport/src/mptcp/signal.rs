@@ -3,11 +3,7 @@
 use wire::{Flags, MptcpOption, RareOptions, Segment};
 
 use super::connection::Connection;
-use super::state::context::SubflowContext;
-use super::state::fallback::Mode;
 use crate::queue::Stream;
-use crate::tcp::subflow::State;
-use crate::time::NEVER;
 use crate::trace::Direction;
 
 /// Options that wait on a subflow; a peer that asks for more answers than this does not get them.
@@ -18,16 +14,11 @@ const MAX_IN_A_ROW: u8 = 2;
 const MIN_PAUSE_NS: u64 = 1_000_000;
 
 impl<P: Stream> Connection<P> {
-    /// Past its handshake and not on its way out.
-    pub(super) fn is_open(&self, r: usize) -> bool {
-        !matches!(self.subflows[r].state, State::Closed | State::TimeWait)
-    }
-
     /// Control options may go out on it: before, acknowledgments are bound to the handshake's own options.
     pub(super) fn may_signal(&self, r: usize) -> bool {
         let subflow = &self.subflows[r];
         subflow.is_synchronised()
-            && self.is_open(r)
+            && self.subflows[r].is_open()
             && self.is_fully_established()
             && subflow.join.is_none_or(|j| j.confirmed)
     }
@@ -106,42 +97,13 @@ impl<P: Stream> Connection<P> {
         self.wake_by(at_ns);
     }
 
-    /// What is due at the level of MPTCP: announcements, MP_FAIL, removed addresses, the path manager, and a connection
-    /// that was without subflows for too long.
-    pub(super) fn control_timer(&mut self, now_ns: u64) {
-        self.control.next_ns = NEVER;
-        if self.mode == Mode::Mptcp && !self.ending.over {
-            self.announcement_timer(now_ns);
-            self.path_timer(now_ns);
-        } else {
-            self.control.path_ns = NEVER;
-            self.addresses.forget_announcements();
+    /// MP_FAIL goes on every acknowledgment while the infinite mapping is waited for.
+    pub(super) fn attach_fail(&self, r: usize, segment: &mut Segment<P>) {
+        if let Some(held) = &self.contexts[r].held {
+            let dsn = self.numbers.theirs(held.failed_at).on_wire();
+            segment.options.sack = wire::SackBlocks::default();
+            attach(segment, MptcpOption::MpFail { dsn });
         }
-        for r in 0..self.subflows.len() {
-            if self.contexts[r].held.as_ref().is_some_and(|held| held.timer_ns <= now_ns) {
-                self.fail_timer(now_ns, r);
-            }
-            if let Some(signalling) = &mut self.contexts[r].signalling {
-                if signalling.keepalive_ns <= now_ns {
-                    signalling.keepalive_ns = NEVER;
-                    signalling.keepalive_due = true;
-                    self.due.signals.insert(r);
-                }
-                if signalling.pause_ns <= now_ns {
-                    signalling.pause_ns = NEVER;
-                    self.due.signals.insert(r);
-                }
-                if signalling.removal_ns <= now_ns {
-                    signalling.removal_ns = NEVER;
-                    self.removal_timer(now_ns, r);
-                }
-            }
-        }
-        self.interruption_timer(now_ns);
-        let own = self.control.path_ns.min(self.control.interrupted_until_ns);
-        let own = if self.signalling_subflow(None).is_some() { own.min(self.addresses.next_due_ns()) } else { own };
-        let next_ns = self.contexts.iter().map(SubflowContext::due_ns).fold(own, u64::min);
-        self.arm_control(next_ns);
     }
 }
 

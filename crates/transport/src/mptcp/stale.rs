@@ -68,11 +68,6 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    /// Whether what is under way on the subflow can still be hoped for.
-    pub(super) fn is_stale(&self, r: usize) -> bool {
-        self.silence.as_ref().is_some_and(|silence| silence.of(r).stale)
-    }
-
     /// Whether what was bound is with a subflow that stands, and so a matter of its own timer.
     pub(super) fn is_bound_and_carried(&self, at: Offset) -> bool {
         if self.silence.is_none() {
@@ -92,11 +87,5 @@ impl<P: Stream> Connection<P> {
         let heard = self.subflows.iter().enumerate().filter(|&(r, _)| silence.of(r).since.1 == 0);
         let waits = heard.map(|(_, s)| s.timer_ns.min(s.rack_timers_ns().1)).filter(|&at_ns| at_ns < u64::MAX);
         silence.period_ns = waits.map(|at_ns| at_ns.saturating_sub(now_ns)).max().unwrap_or(0);
-    }
-
-    /// The period of that timer; where nothing waits, the least retransmission timeout.
-    pub(super) fn page_timeout_ns(&self) -> u64 {
-        let period_ns = self.silence.as_ref().map_or(0, |silence| silence.period_ns);
-        if period_ns == 0 { self.config.tcp.rto_min_ns } else { period_ns }
     }
 }

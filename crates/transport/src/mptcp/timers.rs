@@ -1,12 +1,8 @@
-//! Timers: retransmission and delayed acknowledgment of each subflow, retransmission at the data level, zero-window
-//! probes.
-
-use wire::Flags;
+//! Timers: of each subflow, of the data level, and of what is signalled.
 
 use super::connection::{Connection, Event};
-use super::outgoing::Outgoing;
+use super::state::context::SubflowContext;
 use super::state::ending::AbortReason;
-use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
 use crate::names::SubflowId;
 use crate::queue::Stream;
@@ -26,11 +22,6 @@ impl<P: Stream> Connection<P> {
         if self.next_timeout_ns() <= now_ns {
             self.expire(now_ns);
         }
-    }
-
-    /// The timers of the data level, and of the scheduler.
-    pub(super) fn own_timers_ns(&self) -> [u64; 3] {
-        [self.timers.retransmit_ns, self.timers.probe_ns, self.control.scheduler_ns]
     }
 
     /// When the first of all timers expires.
@@ -88,7 +79,7 @@ impl<P: Stream> Connection<P> {
     fn subflow_timer(&mut self, now_ns: u64, r: usize) {
         let first = self.subflows[r].board.iter().next();
         let beyond_window =
-            self.mode == Mode::Tcp && first.is_some_and(|s| s.data_len() > 0 && s.offset >= self.tx.right());
+            self.level.window_shrinks() && first.is_some_and(|s| s.data_len() > 0 && s.offset >= self.tx.right());
         match self.subflows[r].timer_expired(now_ns, &self.config.tcp, beyond_window) {
             Expired::Nothing => {}
             Expired::Unanswered => {
@@ -100,10 +91,9 @@ impl<P: Stream> Connection<P> {
                 self.note_retry(r);
                 let subflow = &self.subflows[r];
                 let (opens, tried) = (subflow.state == State::SynSent, subflow.retries);
-                if opens && r == 0 && self.mode == Mode::Mptcp && tried > self.config.tcp.mptcp_syn_retries {
+                if opens && r == 0 && self.level.is_multipath() && tried > self.config.tcp.mptcp_syn_retries {
                     // The path may drop SYNs with options that it does not know (RFC 8684 §3.1).
-                    self.become_tcp(r, FallbackReason::NoAnswer);
-                    self.fallback.receive_single();
+                    self.never_spoke_mptcp(r, FallbackReason::NoAnswer);
                 }
             }
             Expired::Unconfirmed => {
@@ -145,28 +135,6 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    #[inline(always)]
-    pub(super) fn arm_data_timer(&mut self, now_ns: u64) {
-        if self.mode == Mode::Mptcp && self.timers.retransmit_ns == NEVER {
-            self.set_data_timer(now_ns);
-        }
-    }
-
-    fn set_data_timer(&mut self, now_ns: u64) {
-        let slowest_ns =
-            self.subflows.iter().filter(|s| s.is_synchronised()).map(|s| s.rtt.base_rto_ns()).max().unwrap_or(0);
-        if slowest_ns == 0 {
-            return; // there is no subflow; the next one to join brings it on
-        }
-        // Subflows repair their own losses: this one comes later than theirs, and only when they do not.
-        let timeout_ns = match self.repair() {
-            Repair::Prompt => (2 * slowest_ns) << self.timers.backoff.min(8),
-            Repair::Kernel => self.page_timeout_ns() << self.timers.backoff.saturating_sub(8).min(8),
-        };
-        self.timers.retransmit_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
-        self.wake_by(self.timers.retransmit_ns);
-    }
-
     /// Nothing was acknowledged at the data level for long.
     fn data_timer(&mut self, now_ns: u64) {
         self.timers.retransmit_ns = NEVER;
@@ -174,7 +142,7 @@ impl<P: Stream> Connection<P> {
             // The subflows work, but what goes over them does not reach the data level.
             self.ending.cause = Some(AbortReason::TimedOut);
             for r in 0..self.subflows.len() {
-                if self.is_open(r) {
+                if self.subflows[r].is_open() {
                     self.reset_subflow(now_ns, r, ResetReason::Middlebox, true);
                 }
             }
@@ -202,20 +170,9 @@ impl<P: Stream> Connection<P> {
         let (mut tried, hole) = (self.timers.hole_tried, self.tx.una());
         while let Some(r) = tried.pop() {
             let carried = self.subflows[r].board.iter().any(|s| (s.offset..s.offset + s.len()).contains(&hole));
-            if !carried && self.is_open(r) && self.live_subflows() > 1 {
+            if !carried && self.subflows[r].is_open() && self.live_subflows() > 1 {
                 self.reset_for_middlebox(now_ns, r);
             }
-        }
-    }
-
-    /// The peer's window is closed and nothing is under way that would bring news of it.
-    pub(super) fn arm_probe(&mut self, now_ns: u64) {
-        if self.timers.probe_ns == NEVER && self.views.iter().all(|v| v.in_flight == 0) {
-            let Some(r) = self.best_subflow() else { return };
-            let timeout_ns = self.subflows[r].rtt.base_rto_ns() << self.timers.probe_backoff.min(8);
-            self.timers.probe_backoff += 1;
-            self.timers.probe_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
-            self.wake_by(self.timers.probe_ns);
         }
     }
 
@@ -234,12 +191,50 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    /// A segment from below the window, which the peer must answer with its window (RFC 9293 §3.8.6.1). It carries
-    /// no data, so it cannot be taken for some.
-    pub(super) fn zero_window_probe(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
-        let r = self.best_subflow()?;
-        let seq = self.subflows[r].snd_nxt - 1;
-        self.segment_into(now_ns, r, seq, Flags::ACK, &mut out.segment);
-        Some(r)
+    /// What is due at the level of MPTCP: announcements, MP_FAIL, removed addresses, the path manager, and a connection
+    /// that was without subflows for too long.
+    fn control_timer(&mut self, now_ns: u64) {
+        self.control.next_ns = NEVER;
+        if self.level.is_multipath() && !self.ending.over {
+            self.announcement_timer(now_ns);
+            self.path_timer(now_ns);
+        } else {
+            self.control.path_ns = NEVER;
+            self.addresses.forget_announcements();
+        }
+        for r in 0..self.subflows.len() {
+            if self.contexts[r].held.as_ref().is_some_and(|held| held.timer_ns <= now_ns) {
+                self.fail_timer(now_ns, r);
+            }
+            if let Some(signalling) = &mut self.contexts[r].signalling {
+                if signalling.keepalive_ns <= now_ns {
+                    signalling.keepalive_ns = NEVER;
+                    signalling.keepalive_due = true;
+                    self.due.signals.insert(r);
+                }
+                if signalling.pause_ns <= now_ns {
+                    signalling.pause_ns = NEVER;
+                    self.due.signals.insert(r);
+                }
+                if signalling.removal_ns <= now_ns {
+                    signalling.removal_ns = NEVER;
+                    self.removal_timer(now_ns, r);
+                }
+            }
+        }
+        self.interruption_timer(now_ns);
+        let own = self.control.path_ns.min(self.control.interrupted_until_ns);
+        let own = if self.signalling_subflow(None).is_some() { own.min(self.addresses.next_due_ns()) } else { own };
+        let next_ns = self.contexts.iter().map(SubflowContext::due_ns).fold(own, u64::min);
+        self.arm_control(next_ns);
+    }
+
+    /// Nobody has joined in time.
+    fn interruption_timer(&mut self, now_ns: u64) {
+        if self.control.interrupted_until_ns <= now_ns {
+            self.control.interrupted_until_ns = NEVER;
+            let cause = self.ending.cause.unwrap_or(AbortReason::TimedOut);
+            self.give_up(now_ns, cause);
+        }
     }
 }

@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use wire::MptcpOption;
 
 use super::connection::Connection;
-use super::state::fallback::Mode;
 use super::state::tracing::{CONNECTION_TIMERS, SUBFLOW_TIMERS, Tracing};
 use super::state::usual::Usual;
 use crate::congestion::{Phase, View};
@@ -253,7 +252,7 @@ impl<P: Stream> Connection<P> {
             in_flight_segments: c.views[r].in_flight,
             cwnd_segments: c.views[r].cwnd,
         });
-        if self.mode == Mode::Mptcp && bytes > 0 && !repeated {
+        if self.level.is_multipath() && bytes > 0 && !repeated {
             self.tell(now_ns, |c| {
                 let data_fin = c.ending.requested && offset + bytes == c.tx.end();
                 let dsn = c.numbers.ours(offset).on_wire();
@@ -389,7 +388,7 @@ impl<P: Stream> Connection<P> {
             () if quickest.is_some_and(|srtt_ns| srtt_ns < view.srtt_ns) => Verdict::Slower,
             () => Verdict::PassedOver,
         };
-        let open = self.views.iter().enumerate().filter(|&(r, _)| self.is_open(r));
+        let open = self.views.iter().enumerate().filter(|&(r, _)| self.subflows[r].is_open());
         let candidate = |(r, view): (usize, &View)| Candidate {
             subflow: id(r),
             srtt_ns: view.srtt_ns,

@@ -260,6 +260,11 @@ impl<P: Stream> Subflow<P> {
         !matches!(self.state, State::SynSent | State::SynReceived | State::Closed)
     }
 
+    /// Neither gone nor only waiting for stray segments; it may not be past its handshake yet.
+    pub fn is_open(&self) -> bool {
+        !matches!(self.state, State::Closed | State::TimeWait)
+    }
+
     /// The peer's first sequence number, from its SYN.
     pub fn learn_irs(&mut self, irs: SeqNumber<Theirs>) {
         self.irs = irs;

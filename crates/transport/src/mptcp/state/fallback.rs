@@ -1,28 +1,8 @@
-//! Whether MPTCP is spoken, and what remains of it after a fallback (RFC 8684 §3.7).
+//! What remains of MPTCP after a fallback (RFC 8684 §3.7).
 
 use wire::{DataNumber, Dss, Mapping};
 
 use crate::numbers::{Dsn, Ours};
-
-/// Whether MPTCP is spoken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// TCP: asked for, or fallen back to.
-    Tcp,
-    /// MPTCP: offered, or agreed on.
-    Mptcp,
-}
-
-/// DSS on a data segment: 64-bit DATA_ACK and DSN (RFC 8684 figure 9): 26 bytes, aligned.
-const DATA_DSS_LEN: usize = 28;
-
-impl Mode {
-    /// Option bytes of a data segment: they take from the MSS (RFC 9293 §3.7.1).
-    pub fn data_options_len(self, timestamps: bool) -> usize {
-        let dss = if self == Mode::Mptcp { DATA_DSS_LEN } else { 0 };
-        dss + if timestamps { wire::TIMESTAMPS_LEN } else { 0 }
-    }
-}
 
 /// The infinite mapping is told on so many segments unless the peer is known to know.
 const TELL: u8 = 16;
@@ -52,8 +32,8 @@ pub struct Fallback {
 }
 
 impl Fallback {
-    pub fn new(mode: Mode, checksum: bool) -> Self {
-        Fallback { infinite: None, subflow: 0, single: mode == Mode::Tcp, checksum }
+    pub fn new(single: bool, checksum: bool) -> Self {
+        Fallback { infinite: None, subflow: 0, single, checksum }
     }
 
     /// DSS checksums are in use.

@@ -4,6 +4,7 @@
 pub mod addresses;
 pub mod context;
 pub mod control;
+pub mod data_level;
 pub mod due;
 pub mod ending;
 pub mod fallback;
