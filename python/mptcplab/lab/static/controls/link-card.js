@@ -7,6 +7,7 @@ import { choice, put, quantity, rest, tick, valueAt, words } from "./field.js";
 const QUEUES = {
   "drop-tail": () => "1 BDP",
   red: () => ({ kind: "red", min: "20 packets", max: "60 packets", max_probability: 0.1, limit: "200 packets" }),
+  "red-ns2": () => ({ kind: "red-ns2", limit: "50 packets" }),
   codel: () => ({ kind: "codel" }),
   "fq-codel": () => ({ kind: "fq-codel" }),
   cake: () => ({ kind: "cake" }),
