@@ -50,6 +50,8 @@ CONTROLS: Final[Mapping[int, Sequence[str]]] = {1: ("reno", "cubic"), 2: ("reno"
 SIZES: Final[Mapping[int, Sequence[str]]] = {1: ("4 MB",), 2: ("512 kB", "4 MB")}
 AS_LINUX: Final = frozenset({"cubic", "lia", "olia", "balia"})
 """Controls of which our transport has the kernel's form besides the standard's or the paper's."""
+AS_LINUX_SENDS: Final = '{ window_validation = "linux", tso = true }'
+"""Of TCP too, whose kernel's forms no scheduler implies."""
 DURATION_S: Final = 120
 DEEP: Final = "4000 packets"
 """A queue that a whole file fits in."""
@@ -80,6 +82,8 @@ class Case:
         if engine == "sim" and self.control in AS_LINUX:
             control = f'{{ name = "{self.control}", variant = "linux" }}'
         kind = 'protocol = "tcp"' if len(self.network) == 1 else 'scheduler = "linux"'
+        if engine == "sim":
+            kind += f"\ntcp = {AS_LINUX_SENDS}"
         names = ", ".join(f'"p{place}"' for place in range(len(self.network)))
         return (
             f'duration = "{DURATION_S} s"\n{links}[connection.c]\npaths = [{names}]\n{kind}\ncongestion = {control}\n'

@@ -81,6 +81,9 @@ declared! {
         window_validation: WindowValidation = word("window_validation", "rfc7661", WindowValidation::WORDS),
         /// spread segments over the round trip
         pacing: bool = flag("pacing", false),
+        /// of TCP connections, send segments in the groups in which Linux hands them to its network device (segmentation offload):
+        /// the last of a group carries PSH, and a small group may wait for the next acknowledgment
+        tso: bool = flag("tso", false),
         /// hold back a short segment while data is outstanding (RFC 9293 §3.7.4)
         nagle: bool = flag("nagle", true),
         /// offer timestamps (RFC 7323)

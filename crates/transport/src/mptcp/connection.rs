@@ -145,7 +145,7 @@ impl<P: Stream> Connection<P> {
             subflows: Vec::new(),
             views: Vec::new(),
             contexts: Vec::new(),
-            usual: Usual::new(config.tcp.shortcuts, scheduler.is_smallest_rtt()),
+            usual: Usual::new(config.tcp.shortcuts, scheduler.is_smallest_rtt() && !config.tcp.tso),
             due: Due::default(),
             fallback: Fallback::new(!level.is_multipath(), config.checksum),
             level,

@@ -12,7 +12,9 @@ use crate::queue::Stream;
 use crate::scheduler::{
     Carried, Context, Counters, Decision, Demand, Lookup, MinRtt, PacketScheduler, SubflowSet, usable,
 };
+use crate::tcp::socket_queue::Edges;
 use crate::tcp::subflow::Subflow;
+use crate::tcp::tso::Ready;
 use crate::trace::{Pause, Sent, TraceEvent, WindowReason};
 use crate::waits::Sending;
 
@@ -280,6 +282,10 @@ impl<P: Stream> Connection<P> {
             self.hold(now_ns, r);
             return if insists { Answer::Pause(Pause::Blocked) } else { Answer::More };
         };
+        if self.waits_for_group(now_ns, r) {
+            self.subflows[r].note_limited();
+            return Answer::Pause(Pause::Waits);
+        }
         let (from, again) = (asked.from, asked.source == Source::Reinjection);
         self.take(asked, len);
         if others.0 != 0 {
@@ -300,11 +306,31 @@ impl<P: Stream> Connection<P> {
         }
         self.first_transmission(now_ns, r, from, payload, fin, out);
         self.tell_sent(now_ns, r, (from, len, fin), if again { Sent::Reinjection } else { Sent::New });
+        if let (Mode::Tcp, Some(groups)) = (self.mode, &mut self.subflows[r].groups)
+            && groups.sent(now_ns, self.tx.nxt().octets(), &self.views[r])
+        {
+            out.push();
+        }
         if again {
             self.subflows[r].board.note_reinjection();
             out.sending = Sending::Reinjection;
         }
         Answer::Sent(r)
+    }
+
+    /// Where segments leave in groups: whether the next on subflow `r` waits until its group is worth it.
+    #[inline]
+    fn waits_for_group(&mut self, now_ns: u64, r: usize) -> bool {
+        let subflow = &mut self.subflows[r];
+        let Some(groups) = subflow.groups.as_mut().filter(|_| self.mode == Mode::Tcp) else { return false };
+        let edges = Edges {
+            una: self.tx.una().octets(),
+            nxt: self.tx.nxt().octets(),
+            end: self.tx.end().octets(),
+            window: self.tx.window(),
+        };
+        let ready = Ready { now_ns, edges, open: self.tx.open(), first_sent_ns: subflow.board.first_sent_ns() };
+        !groups.may_send(ready, &self.views[r])
     }
 
     /// Nothing can be sent: what the scheduler does about it. Answers whether there is something to do now.
@@ -381,6 +407,7 @@ impl<P: Stream> Connection<P> {
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{MS, arrives, established, segment, sent};
+    use super::super::state::usual::Usual;
     use super::*;
     use crate::Protocol;
     use wire::Segment;
@@ -411,6 +438,18 @@ mod tests {
         assert_eq!(sent(&mut acknowledged, 11 * MS), [(0, 1_000, 500)]);
         c.close(2 * MS);
         assert_eq!(sent(&mut c, 2 * MS), [(0, 1_000, 500)], "nothing will be added to it");
+    }
+
+    /// As Linux sends them, at a rate of 2 MB/s in pairs (`tcp_tso_autosize`): the second of each is pushed.
+    #[test]
+    fn segments_leave_in_groups_that_end_with_psh() {
+        let mut c = established(Protocol::Tcp, 1);
+        c.subflows[0].groups = Some(Box::default());
+        c.usual = Usual::new(true, false);
+        c.views[0].min_rtt_ns = 10 * MS;
+        c.offer(100_000);
+        let pushed: Vec<bool> = std::iter::from_fn(|| c.transmit(MS)).map(|(_, segment)| segment.flags.psh()).collect();
+        assert_eq!(pushed, [false, true, false, true, false, true, false, true, false, true]);
     }
 
     /// New data goes over the shortest round trip, and over the next one when that window is full.

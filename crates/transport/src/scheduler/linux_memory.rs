@@ -37,7 +37,7 @@ pub(super) struct SendBuffer {
 
 /// The size that a send buffer is given: twice the window of segments in memory, at least ten, up to the largest
 /// (`tcp_sndbuf_expand`). `mss` without options.
-pub(super) fn buffer_limit(cwnd: f64, mss: u32, largest_bytes: u64) -> u64 {
+pub(crate) fn buffer_limit(cwnd: f64, mss: u32, largest_bytes: u64) -> u64 {
     let segment = (u64::from(mss) + PACKET_HEAD_BYTES).next_power_of_two() + PACKET_FRAME_BYTES;
     (2 * cwnd.max(FEWEST_SEGMENTS) as u64 * segment).min(largest_bytes)
 }

@@ -19,6 +19,7 @@ use super::reorder::Reorder;
 use super::rtt::RttEstimator;
 use super::run::Run;
 use super::scoreboard::Scoreboard;
+use super::tso::Groups;
 use crate::TcpOptions;
 use crate::congestion::View;
 use crate::ends::Ends;
@@ -139,6 +140,8 @@ pub struct Subflow<P: Stream> {
     ends: Ends,
     pub ecn: Ecn,
     pub pacing: Option<Box<Pacing>>,
+    /// Where segments leave in groups.
+    pub groups: Option<Box<Groups>>,
     /// For a control that asks for it.
     pub rate: Option<Box<RateSampler>>,
     pub fins: Fins,
@@ -192,6 +195,7 @@ impl<P: Stream> Subflow<P> {
             rack: Rack::new(),
             ecn: Ecn::default(),
             pacing: options.pacing.then(Box::default),
+            groups: options.tso.then(Box::default),
             rate: None,
             probe_due: false,
             detection: Detection::new(options),

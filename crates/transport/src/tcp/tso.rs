@@ -1,0 +1,196 @@
+//! Segments leave in groups, as Linux hands them to its network device (TCP segmentation offload): the last of a group of
+//! several carries PSH, so that a receiver acknowledges it as soon as it has read it, and a group that would be small may wait
+//! for the next acknowledgment.
+//!
+//! Linux 6.12, `net/ipv4/tcp_output.c`: `tcp_tso_autosize` and `tcp_tso_segs` (how many segments a group may have),
+//! `tcp_cwnd_test` (at most half of the window), `tcp_tso_should_defer` (whether to wait), `__tcp_transmit_skb` (PSH).
+
+use super::socket_queue::{Edges, MOST_BYTES, SocketQueue};
+use crate::congestion::{Phase, View};
+
+/// A group holds what leaves in 2^-10 s at the rate of pacing, whether that paces or not (`sk_pacing_shift`).
+const RATE_SHIFT: u32 = 10;
+/// Near peers get larger groups: as much more as a device takes, halved for each so many microseconds of the shortest round trip
+/// (`tcp_tso_rtt_log`, 2^9).
+const RTT_STEP_US: u64 = 512;
+/// At least (`tcp_min_tso_segs`).
+const LEAST_SEGMENTS: u64 = 2;
+/// A third of a window does not wait (`tcp_tso_win_divisor`).
+const WINDOW_DIVISOR: u64 = 3;
+/// Nothing waits for an acknowledgment that is further away, or after a pause of so long.
+const PATIENCE_NS: u64 = 1_000_000;
+
+/// What there is to send on a subflow, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Ready {
+    pub now_ns: u64,
+    pub edges: Edges,
+    /// New bytes that the peer's window allows.
+    pub open: u64,
+    /// When the oldest outstanding segment was sent.
+    pub first_sent_ns: Option<u64>,
+}
+
+/// The groups of a subflow.
+#[derive(Clone, Debug, Default)]
+pub struct Groups {
+    queue: SocketQueue,
+    /// Segments of the present group that have not left.
+    left: u32,
+    /// It has several.
+    several: bool,
+    /// When a segment left last.
+    last_ns: u64,
+}
+
+impl Groups {
+    /// Whether a segment may leave now: it belongs to the present group, or begins one.
+    pub fn may_send(&mut self, ready: Ready, view: &View) -> bool {
+        if self.left > 0 {
+            return true;
+        }
+        self.queue.arrive(ready.now_ns, ready.edges, view);
+        let most = most_segments(view);
+        if self.should_wait(ready, view, most) {
+            self.queue.look(ready.now_ns, ready.edges.nxt, view);
+            return false;
+        }
+        let mss = u64::from(view.mss);
+        let (unsent, ..) = self.queue.first(ready.edges.nxt);
+        let there = unsent.min(ready.open).div_ceil(mss);
+        let half = (view.cwnd as u64 / 2).max(1);
+        self.left = most.min(half).min(free(view)).min(there).max(1) as u32;
+        self.several = self.left > 1;
+        true
+    }
+
+    /// A new segment has left, up to `nxt` of the stream. Answers whether it ends a group of several.
+    pub fn sent(&mut self, now_ns: u64, nxt: u64, view: &View) -> bool {
+        self.last_ns = now_ns;
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            self.queue.sent(now_ns, nxt, view);
+        }
+        self.left == 0 && self.several
+    }
+
+    fn should_wait(&self, ready: Ready, view: &View, most: u64) -> bool {
+        let mss = u64::from(view.mss);
+        let limit = ready.open.min(free(view) * mss);
+        let window = ready.edges.window.min(view.cwnd as u64 * mss);
+        let (_, first, more) = self.queue.first(ready.edges.nxt);
+        if (first <= mss && !more)
+            || view.phase != Phase::Open
+            || ready.now_ns > self.last_ns + PATIENCE_NS
+            || limit >= most * mss
+            || (more && limit >= first) // a buffer that gets no more data goes whole
+            || limit >= window / WINDOW_DIVISOR
+        {
+            return false;
+        }
+        let Some(first_sent_ns) = ready.first_sent_ns else { return false };
+        first_sent_ns + view.srtt_ns <= ready.now_ns + PATIENCE_NS.min(view.srtt_ns / 2)
+    }
+}
+
+/// Segments for which the congestion window has room.
+fn free(view: &View) -> u64 {
+    (view.cwnd as u64).saturating_sub(view.in_flight.into())
+}
+
+/// The most segments of a group.
+fn most_segments(view: &View) -> u64 {
+    let percent = if view.cwnd < (view.ssthresh / 2.0).floor() { 200 } else { 120 };
+    let mss = u64::from(view.mss);
+    let cwnd = (view.cwnd as u64).max(view.in_flight.into());
+    let rate = match view.srtt_ns {
+        0 => u64::MAX,
+        srtt_ns => (u128::from(mss * cwnd * percent) * 10_000_000 / u128::from(srtt_ns)) as u64,
+    };
+    let near = MOST_BYTES.checked_shr((view.min_rtt_ns / 1_000 / RTT_STEP_US).min(u32::MAX.into()) as u32).unwrap_or(0);
+    let bytes = (rate >> RATE_SHIFT).saturating_add(near).min(MOST_BYTES);
+    (bytes / mss).max(LEAST_SEGMENTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn view(cwnd: f64, in_flight: u32, srtt_ms: u64) -> View {
+        View { in_flight, srtt_ns: srtt_ms * MS, min_rtt_ns: srtt_ms * MS, ..View::new(cwnd, 1_448) }
+    }
+
+    fn ready(now_ns: u64) -> Ready {
+        let edges = Edges { una: 0, nxt: 0, end: 1 << 20, window: 1 << 20 };
+        Ready { now_ns, edges, open: 1 << 20, first_sent_ns: None }
+    }
+
+    #[test]
+    fn a_group_is_what_leaves_in_a_thousandth_of_a_second() {
+        // 1,448 · 40 · 2 / 0.1 s = 1,158,400 bytes/s: 1,131 in 2^-10 s, less than a segment.
+        assert_eq!(most_segments(&view(40.0, 0, 100)), 2);
+        // 1,448 · 400 · 2 / 0.05 s = 23,168,000: 22,625 bytes are 15 segments; at 1.2 times the rate 13,575, which are 9.
+        assert_eq!(most_segments(&view(400.0, 0, 50)), 15);
+        assert_eq!(most_segments(&View { ssthresh: 400.0, ..view(400.0, 0, 50) }), 9);
+        // A peer at 1 ms: 1,000 / 512 = 1, so that half of 65,215 bytes comes to 2,828 (1,448 · 1 · 2 / 0.001 s): 24 segments.
+        assert_eq!(most_segments(&view(1.0, 0, 1)), 24);
+        assert_eq!(most_segments(&view(10.0, 0, 0)), 45, "no round trip is known: all that a device takes");
+    }
+
+    /// Segments that leave now, and whether each ends a group of several.
+    fn leave(groups: &mut Groups, view: &mut View, mut ready: Ready) -> Vec<bool> {
+        let mut left = Vec::new();
+        while view.in_flight < view.cwnd as u32 && groups.may_send(ready, view) {
+            view.in_flight += 1;
+            ready.edges.nxt += 1_448;
+            left.push(groups.sent(ready.now_ns, ready.edges.nxt, view));
+        }
+        left
+    }
+
+    #[test]
+    fn the_last_of_a_group_of_several_is_pushed() {
+        let first = leave(&mut Groups::default(), &mut view(5.0, 0, 100), ready(9 * MS));
+        assert_eq!(first, [false, true, false, true, false], "two, two and the rest");
+        let small = leave(&mut Groups::default(), &mut view(3.0, 0, 100), ready(9 * MS));
+        assert_eq!(small, [false, false, false], "half of three segments is one");
+        let mut short = ready(9 * MS);
+        short.edges.end = 1_500;
+        let (mut groups, wide) = (Groups::default(), view(40.0, 0, 100));
+        assert!(groups.may_send(short, &wide) && !groups.sent(9 * MS, 1_448, &wide));
+        assert!(groups.sent(9 * MS, 1_500, &wide), "a full segment and 52 bytes are a group");
+    }
+
+    #[test]
+    fn a_small_group_waits_for_an_acknowledgment_that_is_near() {
+        // Groups of 15; room for four segments of 400, and the oldest was sent 49.5 ms ago where a round trip takes 50.
+        let mut groups = Groups::default();
+        groups.queue.arrive(0, ready(0).edges, &view(400.0, 0, 50));
+        groups.last_ns = 99_500_000;
+        let waits = |groups: &Groups, view: &View, first_sent_ns: u64| {
+            let ready = Ready { first_sent_ns: Some(first_sent_ns), ..ready(100 * MS) };
+            !groups.clone().may_send(ready, view)
+        };
+        let full = view(400.0, 396, 50);
+        assert!(waits(&groups, &full, 50_500_000));
+        assert!(waits(&groups, &full, 51 * MS), "1 ms away");
+        assert!(!waits(&groups, &full, 51_000_001), "too far away");
+        assert!(!waits(&groups, &view(400.0, 385, 50), 50_500_000), "room for a whole group");
+        assert!(!waits(&groups, &view(11.0, 7, 1), 99_500_000), "a third of the window");
+        assert!(
+            !waits(&Groups { last_ns: 98_999_999, ..groups.clone() }, &full, 50_500_000),
+            "a pause of more than 1 ms"
+        );
+        assert!(!waits(&groups, &View { phase: Phase::Recovery, ..full }, 50_500_000));
+        assert!(!waits(&Groups { left: 1, ..groups.clone() }, &full, 50_500_000), "a group goes whole");
+        // Buffers hold 45 segments: from the 41st on, four segments are all that is left of the first.
+        let at = |nxt: u64| {
+            let mut ready = Ready { first_sent_ns: Some(50_500_000), ..ready(100 * MS) };
+            ready.edges.nxt = nxt * 1_448;
+            groups.clone().may_send(ready, &full)
+        };
+        assert_eq!((at(40), at(41), at(42)), (false, true, true));
+    }
+}
