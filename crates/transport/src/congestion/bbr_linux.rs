@@ -1,65 +1,139 @@
-//! BBR, version 1, as Linux has it.
+//! BBR, version 1, as Linux has it: segments, microseconds and whole numbers.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::bbr_model::{Event, MSECOND_NS, SECOND_NS, State, WindowMax};
+use super::bbr_linux_max::{AckedMax, RunningMax};
+use super::bbr_model::{Event, State};
 use super::bbr_policer::Policer;
 use super::{Ack, Bbr, Delivery, Feedback, Phase, SinglePath, Steering, View, Window};
 use crate::algorithm::{Given, Make};
 use crate::plugin::{Kind, Origin};
 
-/// 2/ln 2, which doubles the rate each round trip.
-const HIGH_GAIN: f64 = 2.885;
+/// A bandwidth of one segment per microsecond.
+const BANDWIDTH_UNIT: u64 = 1 << 24;
+/// A gain of one.
+const UNIT: u64 = 256;
+/// 2/ln 2, which doubles the rate each round trip, and its inverse.
+const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
+const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
 /// A phase takes a round trip: one to probe, one to drain what that queued, six to cruise.
-const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-const MIN_RTT_WINDOW_NS: u64 = 10 * SECOND_NS;
+const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
+const BANDWIDTH_ROUNDS: u64 = 10;
+const MIN_RTT_WINDOW_MS: u64 = 10_000;
+const PROBE_RTT_MS: u64 = 200;
+/// The initial window of RFC 6928, whatever the connection began with.
+const INITIAL_WINDOW: u64 = 10;
+const LEAST_WINDOW: u64 = 4;
+/// Below it, in bytes per second, segments leave one by one: 1.2 Mbit/s.
+const LEAST_BURST_RATE: u64 = 1_200_000 / 8;
+/// The most that leaves at once, in bytes, headers left out.
+const LARGEST_BURST: u64 = 65_536 - 1 - 320;
+/// Room for aggregated acknowledgments: a tenth of a second's data.
+const AGGREGATION_US: u64 = 100_000;
 
 /// N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue
-/// 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00, with the compensation for aggregated acknowledgments that
-/// Linux has since 5.1.
+/// 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00; in the units and with the rounding of Linux 6.12
+/// (net/ipv4/tcp_bbr.c).
 ///
 /// The bandwidth is the largest rate of ten round trips, the round trip the least of ten seconds. Startup and drain with gains
-/// 2.885 and its inverse; then the cycle above, of which the phase at the start is drawn. When the least round trip is ten
+/// 2.89 and its inverse; then the cycle above, of which the phase at the start is drawn. When the least round trip is ten
 /// seconds old, four segments for 200 ms. Losses change the window only in the first round trip of a recovery. While a
 /// policer is believed to be there, its rate takes the place of the bandwidth.
+///
+/// What the transport counts in bytes becomes segments, rounded up, so that many short segments count for fewer than in
+/// Linux. A timer's tick is a millisecond.
 #[derive(Clone, Debug)]
 pub struct BbrLinux {
     seed: u64,
-    mss: f64,
-    /// Bytes.
-    cwnd: f64,
-    initial_cwnd: f64,
-    prior_cwnd: f64,
-    pacing_rate: f64,
+    mss: u64,
+    /// Segments, as all amounts of data below.
+    cwnd: u64,
+    prior_cwnd: u64,
+    /// Bytes per second.
+    pacing_rate: u64,
     state: State,
-    bw: WindowMax,
-    extra: WindowMax,
-    extra_since_ns: u64,
-    extra_delivered: f64,
+    /// Of [`BANDWIDTH_UNIT`], as all bandwidths.
+    bandwidth: RunningMax,
+    policed: Option<u64>,
+    /// Of the pace, as the last acknowledgment left it.
+    gain: u64,
+    extra: AckedMax,
+    extra_since_us: u64,
+    extra_acked: u64,
     round: u64,
-    next_round_delivered: f64,
-    min_rtt_ns: Option<u64>,
-    min_rtt_stamp_ns: u64,
-    probe_rtt_done_ns: Option<u64>,
+    next_round_delivered: u64,
+    /// When something was delivered last.
+    delivered_us: u64,
+    min_rtt_us: Option<u64>,
+    min_rtt_stamp_ms: u64,
+    probe_rtt_done_ms: Option<u64>,
     probe_rtt_round_done: bool,
     idle_restart: bool,
-    full_bw: f64,
-    full_bw_count: u32,
-    full_bw_reached: bool,
+    full_bandwidth: u64,
+    full_count: u32,
+    full: bool,
     phase: usize,
-    phase_began_ns: u64,
+    phase_began_us: u64,
     recovery: Phase,
     /// In the first round trip of a recovery.
     conserves: bool,
     policer: Policer,
     /// Bytes found lost so far.
-    lost: f64,
+    lost_bytes: u64,
+}
+
+/// An acknowledgment.
+#[derive(Clone, Copy, Debug)]
+struct Reply {
+    now_us: u64,
+    acked: u64,
+    /// In all.
+    delivered: u64,
+    lost: u64,
+    in_flight: u64,
+    /// How long pacing holds back what is sent next.
+    held_us: u64,
+    rtt_us: Option<u64>,
+    /// Whether the newest segment that it acknowledges says what was delivered since it was sent.
+    delivers: bool,
+    /// That, the time it took, and what had been delivered before, if the time is not shorter than any round trip.
+    rate: Option<(u64, u64, u64)>,
+    app_limited: bool,
 }
 
 impl Make for BbrLinux {
     fn make(_: &Given, origin: &Origin) -> Self {
         BbrLinux::new(origin.seed(Kind::Congestion))
+    }
+}
+
+impl Reply {
+    fn of(delivery: &Delivery<'_>, mss: u64) -> Self {
+        let segments = |bytes: u64| bytes.div_ceil(mss);
+        let delivered = segments(delivery.delivered);
+        let rate = delivery.sample.and_then(|sample| {
+            let prior = segments(sample.prior_delivered);
+            let interval_us = sample.bytes as f64 * 1e6 / sample.rate?;
+            // The quotient of two whole numbers is given as its inverse: half a nanosecond makes up for the rounding.
+            Some((delivered - prior, (interval_us + 5e-4) as u64, prior))
+        });
+        Reply {
+            now_us: delivery.now_ns / 1_000,
+            acked: delivered - segments(delivery.delivered - delivery.acked),
+            delivered,
+            lost: delivery.lost.len() as u64,
+            in_flight: segments(delivery.in_flight),
+            held_us: delivery.departs_ns.saturating_sub(delivery.now_ns) / 1_000,
+            rtt_us: delivery.rtt_ns.map(|rtt_ns| rtt_ns / 1_000),
+            delivers: delivery.sample.is_some(),
+            rate: rate.filter(|&(_, interval_us, _)| interval_us > 0),
+            app_limited: delivery.sample.is_some_and(|sample| sample.app_limited),
+        }
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.now_us / 1_000
     }
 }
 
@@ -69,196 +143,240 @@ impl BbrLinux {
     pub fn new(seed: u64) -> Self {
         BbrLinux {
             seed,
-            mss: 1.0,
-            cwnd: 0.0,
-            initial_cwnd: 0.0,
-            prior_cwnd: 0.0,
-            pacing_rate: 0.0,
+            mss: 1,
+            cwnd: 0,
+            prior_cwnd: 0,
+            pacing_rate: 0,
             state: State::Startup,
-            bw: WindowMax::default(),
-            extra: WindowMax::default(),
-            extra_since_ns: 0,
-            extra_delivered: 0.0,
+            bandwidth: RunningMax::default(),
+            policed: None,
+            gain: HIGH_GAIN,
+            extra: AckedMax::default(),
+            extra_since_us: 0,
+            extra_acked: 0,
             round: 0,
-            next_round_delivered: 0.0,
-            min_rtt_ns: None,
-            min_rtt_stamp_ns: 0,
-            probe_rtt_done_ns: None,
+            next_round_delivered: 0,
+            delivered_us: 0,
+            min_rtt_us: None,
+            min_rtt_stamp_ms: 0,
+            probe_rtt_done_ms: None,
             probe_rtt_round_done: false,
             idle_restart: false,
-            full_bw: 0.0,
-            full_bw_count: 0,
-            full_bw_reached: false,
+            full_bandwidth: 0,
+            full_count: 0,
+            full: false,
             phase: 0,
-            phase_began_ns: 0,
+            phase_began_us: 0,
             recovery: Phase::Open,
             conserves: false,
             policer: Policer::default(),
-            lost: 0.0,
+            lost_bytes: 0,
         }
     }
 
     fn begin(&mut self, view: &View, now_ns: u64) {
-        self.mss = f64::from(view.mss);
-        self.initial_cwnd = view.cwnd * self.mss;
-        self.cwnd = self.initial_cwnd;
-        let srtt_ns = if view.srtt_ns == 0 { MSECOND_NS } else { view.srtt_ns };
-        self.pacing_rate = HIGH_GAIN * self.initial_cwnd * 1e9 / srtt_ns as f64;
-        (self.extra_since_ns, self.min_rtt_stamp_ns) = (now_ns, now_ns);
+        self.mss = u64::from(view.mss.max(1));
+        self.cwnd = (view.cwnd as u64).max(1);
+        let rtt_us = if view.srtt_ns == 0 { 1_000 } else { (view.srtt_ns / 1_000).max(1) };
+        self.pacing_rate = self.pace(self.cwnd * BANDWIDTH_UNIT / rtt_us, HIGH_GAIN);
+        (self.extra_since_us, self.min_rtt_stamp_ms) = (now_ns / 1_000, now_ns / 1_000_000);
     }
 
-    fn pacing_gain(&self) -> f64 {
+    /// Bytes per second, a hundredth less than the bandwidth times the gain.
+    fn pace(&self, bandwidth: u64, gain: u64) -> u64 {
+        let bytes = bandwidth.saturating_mul(self.mss).saturating_mul(gain) / UNIT;
+        bytes.saturating_mul(1_000_000 / 100 * 99) / BANDWIDTH_UNIT
+    }
+
+    fn pacing_gain(&self) -> u64 {
         match self.state {
             State::Startup => HIGH_GAIN,
-            State::Drain => 1.0 / HIGH_GAIN,
-            State::ProbeRtt => 1.0,
-            _ if self.policer.rate().is_some() => 1.0,
+            State::Drain => DRAIN_GAIN,
+            State::ProbeRtt => UNIT,
+            _ if self.policed.is_some() => UNIT,
             _ => CYCLE[self.phase],
         }
     }
 
-    /// At which it sends: the policer's rate, or the largest of ten round trips.
-    fn rate(&self) -> f64 {
-        self.policer.rate().unwrap_or(self.bw.get())
+    /// At which it sends: the policer's, or the largest of ten round trips.
+    fn rate(&self) -> u64 {
+        self.policed.unwrap_or(self.bandwidth.get())
     }
 
-    fn cwnd_gain(&self) -> f64 {
+    fn cwnd_gain(&self) -> u64 {
         match self.state {
             State::Startup | State::Drain => HIGH_GAIN,
-            State::ProbeRtt => 1.0,
-            _ => 2.0,
+            State::ProbeRtt => UNIT,
+            _ => 2 * UNIT,
         }
     }
 
-    /// Segments that Linux sends at once: a millisecond's, but two, or one at less than 1.2 Mbit/s.
-    fn burst(&self) -> f64 {
-        let least = if self.pacing_rate < 150e3 { 1.0 } else { 2.0 };
-        ((self.pacing_rate / 1024.0).min(65_536.0) / self.mss).floor().max(least)
+    /// Segments that leave at once: a millisecond's, but two, or one at less than 1.2 Mbit/s.
+    fn burst(&self) -> u64 {
+        let least = if self.pacing_rate < LEAST_BURST_RATE { 1 } else { 2 };
+        ((self.pacing_rate >> 10).min(LARGEST_BURST) / self.mss).clamp(least, 127)
     }
 
-    /// The path's content times a gain, with room for what waits in the hosts: three bursts, to an even number.
-    fn inflight(&self, rate: f64, gain: f64) -> f64 {
-        let Some(min_rtt_ns) = self.min_rtt_ns else { return self.initial_cwnd };
-        let content = gain * rate * min_rtt_ns as f64 * 1e-9;
-        let segments = (content / self.mss).ceil() + 3.0 * self.burst();
-        let even = 2.0 * (segments / 2.0).ceil();
+    /// The path's content times a gain.
+    fn content(&self, bandwidth: u64, gain: u64) -> u64 {
+        let Some(min_rtt_us) = self.min_rtt_us else { return INITIAL_WINDOW };
+        (bandwidth.saturating_mul(min_rtt_us).saturating_mul(gain) / UNIT).div_ceil(BANDWIDTH_UNIT)
+    }
+
+    /// With room for what waits in the hosts: three bursts, to an even number, and two more where it probes.
+    fn with_room(&self, segments: u64) -> u64 {
         let probing = self.state == State::Cruise && self.phase == 0;
-        (even + if probing { 2.0 } else { 0.0 }) * self.mss
+        (segments + 3 * self.burst()).next_multiple_of(2) + if probing { 2 } else { 0 }
     }
 
-    /// Bandwidth, rounds, aggregation, and whether the pipe is full; whether a round begins.
-    fn update_model(&mut self, event: &Event, lost: bool) -> bool {
-        let mut round_start = false;
-        // A sample without a rate is none.
-        if event.rate > 0.0 {
-            if event.prior_delivered >= self.next_round_delivered {
-                self.next_round_delivered = event.delivered;
-                self.round += 1;
-                round_start = true;
-                self.conserves = false;
-            }
-            let cycles = self.state == State::Cruise;
-            if self.policer.heard(event, lost, self.lost, round_start, cycles) {
-                self.enter_cycle(event.now_ns);
-            }
-            if !event.app_limited || event.rate >= self.bw.get() {
-                self.bw.push(self.round, event.rate, 10);
-            }
+    fn inflight(&self, gain: u64) -> u64 {
+        self.with_room(self.content(self.bandwidth.get(), gain))
+    }
+
+    /// Of what is in flight, what will be when pacing lets the next burst go: with that burst where it is to become more.
+    fn in_flight_then(&self, in_flight: u64, reply: &Reply) -> u64 {
+        let leaving = self.rate() * reply.held_us / BANDWIDTH_UNIT;
+        let more = if self.gain > UNIT { self.burst() } else { 0 };
+        (in_flight + more).saturating_sub(leaving)
+    }
+
+    /// Bandwidth and rounds; whether a round begins.
+    fn update_bandwidth(&mut self, event: &Event, reply: &Reply) -> bool {
+        let Some((delivered, interval_us, prior_delivered)) = reply.rate else { return false };
+        let round_start = prior_delivered >= self.next_round_delivered;
+        if round_start {
+            self.next_round_delivered = reply.delivered;
+            self.round += 1;
+            self.conserves = false;
         }
-        let mut expected = self.rate() * event.now_ns.saturating_sub(self.extra_since_ns) as f64 * 1e-9;
-        if self.extra_delivered <= expected {
-            self.extra_delivered = 0.0;
-            self.extra_since_ns = event.now_ns;
-            expected = 0.0;
+        let cycles = self.state == State::Cruise;
+        if self.policer.heard(event, reply.lost > 0, self.lost_bytes as f64, round_start, cycles) {
+            self.enter_cycle();
         }
-        self.extra_delivered += event.acked;
-        self.extra.push(self.round, (self.extra_delivered - expected).min(self.cwnd), 10);
-        if !self.full_bw_reached && round_start && !event.app_limited {
-            if self.bw.get() >= 1.25 * self.full_bw {
-                (self.full_bw, self.full_bw_count) = (self.bw.get(), 0);
-            } else {
-                self.full_bw_count += 1;
-                self.full_bw_reached = self.full_bw_count >= 3;
-            }
+        self.look_at_policer();
+        let bandwidth = delivered * BANDWIDTH_UNIT / interval_us;
+        if !reply.app_limited || bandwidth >= self.bandwidth.get() {
+            self.bandwidth.push(self.round, bandwidth, BANDWIDTH_ROUNDS);
         }
         round_start
     }
 
+    /// Its rate is in bytes per second.
+    fn look_at_policer(&mut self) {
+        let unit = BANDWIDTH_UNIT as f64 / 1e6 / self.mss as f64;
+        let found = self.policer.rate().map(|rate| (rate * unit) as u64);
+        if found.is_some() && self.policed.is_none() {
+            self.gain = UNIT;
+        }
+        self.policed = found;
+    }
+
+    /// How much more is acknowledged than the bandwidth lets expect.
+    fn update_aggregation(&mut self, reply: &Reply, round_start: bool) {
+        if reply.acked == 0 || reply.rate.is_none() {
+            return;
+        }
+        if round_start {
+            self.extra.round();
+        }
+        let mut expected = self.rate() * (reply.now_us - self.extra_since_us) / BANDWIDTH_UNIT;
+        if self.extra_acked <= expected || self.extra_acked + reply.acked >= 1 << 20 {
+            (self.extra_acked, self.extra_since_us, expected) = (0, reply.now_us, 0);
+        }
+        self.extra_acked += reply.acked;
+        self.extra.push((self.extra_acked - expected).min(self.cwnd));
+    }
+
     /// Phases go by what was in flight before the acknowledgment.
-    fn update_state(&mut self, event: &Event, lost: f64) {
-        let before = event.in_flight + event.acked + lost;
-        let content = self.inflight(self.bw.get(), 1.0);
-        if self.state == State::Startup && self.full_bw_reached {
-            self.state = State::Drain;
-        }
-        if self.state == State::Drain && event.in_flight <= content {
-            self.enter_cycle(event.now_ns);
-        }
+    fn update_phase(&mut self, reply: &Reply) {
         if self.state != State::Cruise {
             return;
         }
-        let whole = event.now_ns.saturating_sub(self.phase_began_ns) > self.min_rtt_ns.unwrap_or(0);
-        let over = match self.pacing_gain() {
-            gain if gain > 1.0 => whole && (lost > 0.0 || before >= self.inflight(self.bw.get(), gain)),
-            gain if gain < 1.0 => whole || before <= content,
+        let whole = self.delivered_us - self.phase_began_us > self.min_rtt_us.unwrap_or(u64::MAX);
+        let before = || self.in_flight_then(reply.in_flight + reply.acked + reply.lost, reply);
+        let over = match self.gain {
+            gain if gain > UNIT => whole && (reply.lost > 0 || before() >= self.inflight(gain)),
+            gain if gain < UNIT => whole || before() <= self.inflight(UNIT),
             _ => whole,
         };
         if over {
             self.phase = (self.phase + 1) % CYCLE.len();
-            self.phase_began_ns = event.now_ns;
+            self.phase_began_us = self.delivered_us;
+        }
+    }
+
+    fn update_full(&mut self, reply: &Reply, round_start: bool) {
+        if self.full || !round_start || reply.app_limited {
+            return;
+        }
+        if self.bandwidth.get() >= self.full_bandwidth * 5 / 4 {
+            (self.full_bandwidth, self.full_count) = (self.bandwidth.get(), 0);
+        } else {
+            self.full_count += 1;
+            self.full = self.full_count >= 3;
+        }
+    }
+
+    fn update_drain(&mut self, reply: &Reply) {
+        if self.state == State::Startup && self.full {
+            self.state = State::Drain;
+        }
+        if self.state == State::Drain && self.in_flight_then(reply.in_flight, reply) <= self.inflight(UNIT) {
+            self.enter_cycle();
         }
     }
 
     /// In any phase but the one that drains.
-    fn enter_cycle(&mut self, now_ns: u64) {
+    fn enter_cycle(&mut self) {
         self.state = State::Cruise;
-        let draw = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ now_ns).next_u64() % (CYCLE.len() as u64 - 1);
+        let seed = self.seed ^ self.delivered_us;
+        let draw = Xoshiro256PlusPlus::seed_from_u64(seed).next_u64() % (CYCLE.len() as u64 - 1);
         self.phase = if draw == 0 { 0 } else { draw as usize + 1 };
-        self.phase_began_ns = now_ns;
+        self.phase_began_us = self.delivered_us;
     }
 
     /// The least round trip; whether it is being measured anew.
-    fn update_min_rtt(&mut self, event: &Event, round_start: bool) -> bool {
-        let expired = event.now_ns > self.min_rtt_stamp_ns + MIN_RTT_WINDOW_NS;
-        if let Some(rtt_ns) = event.rtt_ns
-            && (expired || self.min_rtt_ns.is_none_or(|old_ns| rtt_ns <= old_ns))
+    fn update_min_rtt(&mut self, reply: &Reply, round_start: bool) -> bool {
+        let expired = reply.now_ms() > self.min_rtt_stamp_ms + MIN_RTT_WINDOW_MS;
+        if let Some(rtt_us) = reply.rtt_us
+            && (expired || self.min_rtt_us.is_none_or(|old_us| rtt_us < old_us))
         {
-            self.min_rtt_ns = Some(rtt_ns);
-            self.min_rtt_stamp_ns = event.now_ns;
+            self.min_rtt_us = Some(rtt_us);
+            self.min_rtt_stamp_ms = reply.now_ms();
         }
         if expired && !self.idle_restart && self.state != State::ProbeRtt {
             self.state = State::ProbeRtt;
             self.save_cwnd();
-            self.probe_rtt_done_ns = None;
+            self.probe_rtt_done_ms = None;
         }
         let probing = self.state == State::ProbeRtt;
         if probing {
-            match self.probe_rtt_done_ns {
-                None if event.in_flight <= 4.0 * self.mss => {
-                    self.probe_rtt_done_ns = Some(event.now_ns + 200 * MSECOND_NS);
-                    self.probe_rtt_round_done = false;
-                    self.next_round_delivered = event.delivered;
+            if self.probe_rtt_done_ms.is_some() {
+                self.probe_rtt_round_done |= round_start;
+                if self.probe_rtt_round_done {
+                    self.end_probe_rtt(reply.now_ms());
                 }
-                None => {}
-                Some(done_ns) => {
-                    self.probe_rtt_round_done |= round_start;
-                    if self.probe_rtt_round_done && event.now_ns > done_ns {
-                        self.end_probe_rtt(event.now_ns);
-                    }
-                }
+            } else if reply.in_flight <= LEAST_WINDOW {
+                self.probe_rtt_done_ms = Some(reply.now_ms() + PROBE_RTT_MS);
+                self.probe_rtt_round_done = false;
+                self.next_round_delivered = reply.delivered;
             }
         }
-        if event.delivers {
+        if reply.delivers {
             self.idle_restart = false;
         }
         probing
     }
 
-    fn end_probe_rtt(&mut self, now_ns: u64) {
-        self.min_rtt_stamp_ns = now_ns;
+    /// If its time is over.
+    fn end_probe_rtt(&mut self, now_ms: u64) {
+        if self.probe_rtt_done_ms.is_none_or(|done_ms| now_ms <= done_ms) {
+            return;
+        }
+        self.min_rtt_stamp_ms = now_ms;
         self.cwnd = self.cwnd.max(self.prior_cwnd);
-        if self.full_bw_reached {
-            self.enter_cycle(now_ns);
+        if self.full {
+            self.enter_cycle();
         } else {
             self.state = State::Startup;
         }
@@ -269,38 +387,46 @@ impl BbrLinux {
         self.prior_cwnd = if fresh { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
     }
 
-    fn set_window(&mut self, view: &View, event: &Event, lost: f64) {
-        if event.acked > 0.0 {
-            self.adapt_window(view, event, lost);
-        }
-        if self.state == State::ProbeRtt {
-            self.cwnd = self.cwnd.min(4.0 * self.mss);
+    fn set_pace(&mut self, gain: u64) {
+        let rate = self.pace(self.rate(), gain);
+        if self.full || rate > self.pacing_rate {
+            self.pacing_rate = rate;
         }
     }
 
-    fn adapt_window(&mut self, view: &View, event: &Event, lost: f64) {
-        self.cwnd = (self.cwnd - lost).max(self.mss);
-        let before = std::mem::replace(&mut self.recovery, view.phase);
-        if view.phase == Phase::Recovery && before != Phase::Recovery {
+    fn set_window(&mut self, phase: Phase, reply: &Reply) {
+        if reply.acked > 0 {
+            self.adapt_window(phase, reply);
+        }
+        if self.state == State::ProbeRtt {
+            self.cwnd = self.cwnd.min(LEAST_WINDOW);
+        }
+    }
+
+    fn adapt_window(&mut self, phase: Phase, reply: &Reply) {
+        self.cwnd = self.cwnd.saturating_sub(reply.lost).max(1);
+        let before = std::mem::replace(&mut self.recovery, phase);
+        if phase == Phase::Recovery && before != Phase::Recovery {
             self.conserves = true;
-            self.next_round_delivered = event.delivered;
-            self.cwnd = event.in_flight + event.acked.max(self.mss);
-        } else if view.phase == Phase::Open && before != Phase::Open {
+            self.next_round_delivered = reply.delivered;
+            self.cwnd = reply.in_flight + reply.acked;
+        } else if phase == Phase::Open && before != Phase::Open {
             self.conserves = false;
             self.cwnd = self.cwnd.max(self.prior_cwnd);
         }
         if self.conserves {
-            self.cwnd = self.cwnd.max(event.in_flight + event.acked);
-        } else {
-            let extra = self.extra.get().min(0.1 * self.rate());
-            let target = self.inflight(self.rate(), self.cwnd_gain()) + if self.full_bw_reached { extra } else { 0.0 };
-            if self.full_bw_reached {
-                self.cwnd = (self.cwnd + event.acked).min(target);
-            } else if self.cwnd < target || event.delivered < self.initial_cwnd {
-                self.cwnd += event.acked;
-            }
-            self.cwnd = self.cwnd.max(4.0 * self.mss);
+            self.cwnd = self.cwnd.max(reply.in_flight + reply.acked);
+            return;
         }
+        let most = self.rate() * AGGREGATION_US / BANDWIDTH_UNIT;
+        let extra = if self.full { self.extra.get().min(most) } else { 0 };
+        let target = self.with_room(self.content(self.rate(), self.cwnd_gain()) + extra);
+        if self.full {
+            self.cwnd = (self.cwnd + reply.acked).min(target);
+        } else if self.cwnd < target || reply.delivered < INITIAL_WINDOW {
+            self.cwnd += reply.acked;
+        }
+        self.cwnd = self.cwnd.max(LEAST_WINDOW);
     }
 }
 
@@ -313,34 +439,36 @@ impl SinglePath for BbrLinux {
     }
 
     fn on_delivery(&mut self, view: &View, delivery: &Delivery<'_>) -> Option<Steering> {
-        if self.cwnd == 0.0 {
+        if self.cwnd == 0 {
             self.begin(view, delivery.now_ns);
         }
-        let event = Event::of(delivery);
-        let lost: u64 = delivery.lost.iter().map(|packet| packet.bytes).sum();
-        self.lost = delivery.lost_in_all as f64;
-        let round_start = self.update_model(&event, lost > 0);
-        self.update_state(&event, lost as f64);
-        let limited = self.update_min_rtt(&event, round_start);
-        let rate = self.pacing_gain() * self.rate() * 0.99;
-        if self.full_bw_reached || rate > self.pacing_rate {
-            self.pacing_rate = rate;
+        let reply = Reply::of(delivery, self.mss);
+        self.lost_bytes = delivery.lost_in_all;
+        if reply.acked > 0 {
+            self.delivered_us = reply.now_us;
         }
-        self.set_window(view, &event, lost as f64);
-        let window = Window { cwnd: self.cwnd / self.mss, ssthresh: view.ssthresh };
-        Some(Steering { window, pacing: Some(self.pacing_rate), limited })
+        let round_start = self.update_bandwidth(&Event::of(delivery), &reply);
+        self.update_aggregation(&reply, round_start);
+        self.update_phase(&reply);
+        self.update_full(&reply, round_start);
+        self.update_drain(&reply);
+        let limited = self.update_min_rtt(&reply, round_start);
+        self.gain = self.pacing_gain();
+        self.set_pace(self.gain);
+        self.set_window(view.phase, &reply);
+        let window = Window { cwnd: self.cwnd as f64, ssthresh: view.ssthresh };
+        Some(Steering { window, pacing: Some(self.pacing_rate as f64), limited })
     }
 
     fn on_restart(&mut self, _view: &View, now_ns: u64) -> Option<f64> {
         self.idle_restart = true;
-        (self.extra_since_ns, self.extra_delivered) = (now_ns, 0.0);
-        if self.state == State::ProbeRtt && self.probe_rtt_done_ns.is_some_and(|at_ns| now_ns > at_ns) {
-            self.end_probe_rtt(now_ns);
-        }
+        (self.extra_since_us, self.extra_acked) = (now_ns / 1_000, 0);
         if self.state == State::Cruise {
-            self.pacing_rate = 0.99 * self.rate();
+            self.set_pace(UNIT);
+        } else if self.state == State::ProbeRtt {
+            self.end_probe_rtt(now_ns / 1_000_000);
         }
-        (self.pacing_rate > 0.0).then_some(self.pacing_rate)
+        (self.pacing_rate > 0).then_some(self.pacing_rate as f64)
     }
 
     fn on_loss(&mut self, view: &View) -> f64 {
@@ -350,13 +478,14 @@ impl SinglePath for BbrLinux {
 
     fn on_timeout(&mut self, view: &View) -> f64 {
         self.save_cwnd();
-        self.full_bw = 0.0;
+        self.full_bandwidth = 0;
         // What is under way is lost; the next report of losses has it.
-        let lost = self.lost + f64::from(view.in_flight) * self.mss;
-        if self.policer.timed_out(lost, self.state == State::Cruise) {
-            self.enter_cycle(self.policer.heard_ns());
+        let lost = self.lost_bytes + u64::from(view.in_flight) * self.mss;
+        if self.policer.timed_out(lost as f64, self.state == State::Cruise) {
+            self.enter_cycle();
         }
-        self.cwnd = self.cwnd.min(self.mss);
+        self.look_at_policer();
+        (self.cwnd, self.recovery) = (self.cwnd.min(1), Phase::Loss);
         view.cwnd.max(2.0)
     }
 
@@ -365,17 +494,18 @@ impl SinglePath for BbrLinux {
     }
 
     fn on_undo(&mut self, _view: &View) {
-        (self.full_bw, self.full_bw_count) = (0.0, 0);
-        self.policer.reset(self.lost);
+        (self.full_bandwidth, self.full_count) = (0, 0);
+        self.policer.reset(self.lost_bytes as f64);
+        self.look_at_policer();
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
     fn show(&self, _view: &View, _now_ns: u64, columns: &mut [f64]) {
-        columns[0] = 8.0 * self.bw.get();
-        columns[1] = self.min_rtt_ns.unwrap_or(0) as f64 * 1e-9;
+        columns[0] = 8e6 * (self.bandwidth.get() * self.mss) as f64 / BANDWIDTH_UNIT as f64;
+        columns[1] = self.min_rtt_us.unwrap_or(0) as f64 * 1e-6;
         columns[2] = match self.state {
-            State::Cruise if CYCLE[self.phase] > 1.0 => f64::from(State::Up as u8),
-            State::Cruise if CYCLE[self.phase] < 1.0 => f64::from(State::Down as u8),
+            State::Cruise if CYCLE[self.phase] > UNIT => f64::from(State::Up as u8),
+            State::Cruise if CYCLE[self.phase] < UNIT => f64::from(State::Down as u8),
             state => f64::from(state as u8),
         };
     }

@@ -38,11 +38,6 @@ impl Policer {
         self.used.then_some(self.rate)
     }
 
-    /// When the last acknowledgment with a sample came.
-    pub(super) fn heard_ns(&self) -> u64 {
-        self.last.0
-    }
-
     /// An acknowledgment with a sample; `lost_in_all` bytes were found lost up to it, some of them by it if `lost`. `cycles`:
     /// the control is past startup and drain. Whether the policer may have gone, so that the cycle begins anew.
     pub(super) fn heard(

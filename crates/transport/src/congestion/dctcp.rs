@@ -130,6 +130,7 @@ mod tests {
             lost_in_all: 0,
             app_limited: false,
             cwnd_limited: true,
+            departs_ns: 0,
             sample: None,
         }
     }

@@ -13,6 +13,7 @@ mod balia;
 mod balia_linux;
 mod bbr;
 mod bbr_linux;
+mod bbr_linux_max;
 mod bbr_model;
 mod bbr_policer;
 mod classic;
@@ -278,6 +279,8 @@ pub struct Delivery<'a> {
     pub app_limited: bool,
     /// The window was full before it.
     pub cwnd_limited: bool,
+    /// When pacing lets go what is sent next.
+    pub departs_ns: u64,
     /// How fast the newest segment that it acknowledges was delivered.
     pub sample: Option<RateSample>,
 }

@@ -43,6 +43,11 @@ impl Pacing {
         if self.held { self.next_ns } else { NEVER }
     }
 
+    /// When the next packet may leave.
+    pub fn departs_ns(&self, now_ns: u64) -> u64 {
+        self.next_ns.max(now_ns)
+    }
+
     /// Whether the next packet waits.
     pub fn is_held(&self) -> bool {
         self.held

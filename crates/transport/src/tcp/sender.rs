@@ -256,6 +256,7 @@ impl<P: Stream> Subflow<P> {
             lost_in_all: rate.lost,
             app_limited: rate.is_limited(),
             cwnd_limited: full,
+            departs_ns: self.pacing.as_ref().map_or(now_ns, |pacing| pacing.departs_ns(now_ns)),
             sample,
         };
         if let Some(steering) = controller.on_delivery(group, r, &delivery) {
