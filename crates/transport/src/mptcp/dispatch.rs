@@ -306,7 +306,7 @@ impl<P: Stream> Connection<P> {
         }
         self.first_transmission(now_ns, r, from, payload, fin, out);
         self.tell_sent(now_ns, r, (from, len, fin), if again { Sent::Reinjection } else { Sent::New });
-        if let (Mode::Tcp, Some(groups)) = (self.mode, &mut self.subflows[r].groups)
+        if let (false, Some(groups)) = (self.level.is_multipath(), &mut self.subflows[r].groups)
             && groups.sent(now_ns, self.tx.nxt().octets(), &self.views[r])
         {
             out.push();
@@ -322,7 +322,7 @@ impl<P: Stream> Connection<P> {
     #[inline]
     fn waits_for_group(&mut self, now_ns: u64, r: usize) -> bool {
         let subflow = &mut self.subflows[r];
-        let Some(groups) = subflow.groups.as_mut().filter(|_| self.mode == Mode::Tcp) else { return false };
+        let Some(groups) = subflow.groups.as_mut().filter(|_| !self.level.is_multipath()) else { return false };
         let edges = Edges {
             una: self.tx.una().octets(),
             nxt: self.tx.nxt().octets(),
