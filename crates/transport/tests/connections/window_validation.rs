@@ -66,12 +66,12 @@ fn bandwidth_after_pauses(scheduler: &str) -> f64 {
     columns[0]
 }
 
-/// Samples of a pause say less than the path can do, and Linux's Multipath TCP does not know: 1,000 bytes between
-/// sending and a delayed acknowledgment are all that is left after ten rounds.
+/// Samples of a pause say less than the path can do, and Linux's Multipath TCP does not know: one segment of 1,000 bytes, which
+/// counts as a whole one of 1,448, between sending and a delayed acknowledgment is all that is left after ten rounds.
 #[test]
 fn pauses_are_forgotten_bandwidth_only_as_in_linux() {
     let heard = bandwidth_after_pauses("min-rtt");
     assert!((8.5e6..=10e6).contains(&heard), "{heard}");
     let bandwidth = bandwidth_after_pauses("linux");
-    assert!((1e5..=2e5).contains(&bandwidth), "{bandwidth}");
+    assert!((1.5e5..=2.9e5).contains(&bandwidth), "{bandwidth}");
 }
