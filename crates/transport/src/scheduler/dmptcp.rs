@@ -80,17 +80,17 @@ impl Dmptcp {
             self.chosen.insert(self.order[place]);
         }
     }
-}
 
-impl PacketScheduler for Dmptcp {
-    fn name(&self) -> &'static str {
-        "dmptcp"
-    }
-
-    fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
+    /// Min-rtt's choice among the paths that `left_bytes` are worth; all of them where that is not known.
+    pub(super) fn choose_for(
+        &mut self,
+        left_bytes: Option<u64>,
+        demand: Demand,
+        group: &[View],
+        context: &Context,
+    ) -> Decision {
         let decision = MinRtt.choose(demand, group, context);
-        let (Decision::Send { mut on, .. }, Demand::New, Some(left_bytes)) = (decision, demand, context.left_bytes())
-        else {
+        let (Decision::Send { mut on, .. }, Demand::New, Some(left_bytes)) = (decision, demand, left_bytes) else {
             return decision;
         };
         let among = candidates(group);
@@ -111,6 +111,16 @@ impl PacketScheduler for Dmptcp {
             }
             _ => decision,
         }
+    }
+}
+
+impl PacketScheduler for Dmptcp {
+    fn name(&self) -> &'static str {
+        "dmptcp"
+    }
+
+    fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
+        self.choose_for(context.left_bytes(), demand, group, context)
     }
 }
 

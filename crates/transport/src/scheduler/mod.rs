@@ -6,6 +6,7 @@ mod context;
 pub mod contract;
 mod daps;
 mod dmptcp;
+mod dmptcp_online;
 mod ecf;
 mod linux;
 mod linux_memory;
@@ -26,6 +27,7 @@ built_in! {
     blest::Blest,
     ecf::Ecf,
     dmptcp::Dmptcp: Box<Dmptcp>,
+    dmptcp_online::DmptcpOnline: Box<DmptcpOnline>,
     otias::Otias,
     daps::Daps: Box<Daps>,
     sttf::Sttf: Box<Sttf>,

@@ -165,3 +165,27 @@ fn what_waits_for_the_fast_path_goes_on_when_it_dies_in_the_middle() {
         assert!(found.new_bytes[1] > 50_000, "{scheduler:?}: {:?}", found.new_bytes);
     }
 }
+
+#[test]
+fn without_a_size_dmptcp_online_is_no_slower_than_the_worse_of_the_size_known_and_the_fast_path_alone() {
+    // Dong 2018's paths: §4.2.2 and figures 27 and 28, figure 8, WLAN with 3G. 5 %: a segment on the slow path may be last.
+    let networks = [[(8, 20), (8, 40)], [(8, 20), (8, 100)], [(100, 20), (100, 80)], [(8, 20), (2, 150)]];
+    for network in networks {
+        let paths = network.map(|(mbps, rtt_ms)| Path { rate_bps: mbps * 1_000_000, ..Path::clean(rtt_ms / 2 * MS) });
+        for bytes in [16_000, 64_000, 256_000, 1_000_000, 8_000_000] {
+            let took = |name, paths: &[Path]| transfer(named(name), ReceiveBuffer::Auto, paths.to_vec(), bytes).took_ns;
+            let (online, known) = (took("dmptcp-online", &paths), took("dmptcp", &paths));
+            let worse = known.max(took("min-rtt", &paths[..1]));
+            assert!(online * 100 <= worse * 105, "{network:?} {bytes}: {online} against {worse} ns");
+        }
+    }
+}
+
+#[test]
+fn without_a_size_a_short_flow_stays_on_the_fast_path_and_a_long_one_uses_both() {
+    let paths = || vec![Path { rate_bps: 8_000_000, ..Path::clean(10 * MS) }, Path::clean(50 * MS)];
+    let short = transfer(named("dmptcp-online"), ReceiveBuffer::Auto, paths(), 64_000);
+    assert_eq!(short.new_bytes[1], 0, "{:?}", short.new_bytes);
+    let long = transfer(named("dmptcp-online"), ReceiveBuffer::Auto, paths(), 8_000_000);
+    assert!(long.new_bytes[1] > 2_000_000, "{:?}", long.new_bytes);
+}
