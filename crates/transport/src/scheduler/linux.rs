@@ -1,10 +1,11 @@
 //! The scheduler of Linux 5.19 and later ("default" of the upstream kernel; docs/decisions/0006).
 
-use super::linux_memory::{MAX_BUFFER_MIB, MIB, SendBuffer, buffer_limit, memory, pace};
+use super::linux_memory::{MAX_BUFFER_MIB, MIB, SendBuffer, memory, pace};
 use super::{Context, Decision, Demand, PacketScheduler, Repair, SubflowSet, usable};
 use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::congestion::View;
 use crate::plugin::Origin;
+use crate::tcp::socket_queue::buffer_limit;
 
 /// 64 KiB less the largest headers.
 const BURST_BYTES: u64 = 65_423;

@@ -1,13 +1,8 @@
 //! The memory of Linux's send buffers, which bounds what the scheduler [`Linux`](super::Linux) binds.
 
 use crate::congestion::View;
+use crate::tcp::socket_queue::{PACKET_FRAME_BYTES, PACKET_HEAD_BYTES};
 
-/// Below so many segments a buffer is not dimensioned.
-const FEWEST_SEGMENTS: f64 = 10.0;
-/// Headers and management of a packet in memory, before its size is rounded up to a power of two.
-const PACKET_HEAD_BYTES: u64 = 640;
-/// Management that is not rounded.
-const PACKET_FRAME_BYTES: u64 = 256;
 /// What a buffer of data costs besides the data.
 const OVERHEAD_BYTES: u64 = PACKET_HEAD_BYTES + PACKET_FRAME_BYTES;
 /// Largest payload of one buffer that was sent.
@@ -35,13 +30,6 @@ pub(super) struct SendBuffer {
     pub open: bool,
 }
 
-/// The size that a send buffer is given: twice the window of segments in memory, at least ten, up to the largest
-/// (`tcp_sndbuf_expand`). `mss` without options.
-pub(crate) fn buffer_limit(cwnd: f64, mss: u32, largest_bytes: u64) -> u64 {
-    let segment = (u64::from(mss) + PACKET_HEAD_BYTES).next_power_of_two() + PACKET_FRAME_BYTES;
-    (2 * cwnd.max(FEWEST_SEGMENTS) as u64 * segment).min(largest_bytes)
-}
-
 /// Memory that data takes: what waits, so many bytes in so many buffers, and what was sent in smaller ones, each of as much as is paced out
 /// in a millisecond, of two segments at least (`tcp_tso_autosize`).
 pub(super) fn memory(sent_bytes: u64, (waiting_bytes, waiting_buffers): (u64, u64), v: &View) -> u64 {
@@ -60,13 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn buffers_worked_by_hand() {
-        // 1460 + 640 is rounded up to 4096; with 256 more, ten segments twice are the kernel's well-known 87040 bytes.
-        assert_eq!(buffer_limit(10.0, 1460, 4 << 20), 87_040);
-        assert_eq!(buffer_limit(4.0, 1460, 4 << 20), 87_040);
-        assert_eq!(buffer_limit(60.9, 1460, 4 << 20), 2 * 60 * 4352);
-        assert_eq!(buffer_limit(10_000.0, 1460, 4 << 20), 4 << 20);
-        assert_eq!(buffer_limit(10_000.0, 1460, 16 << 20), 16 << 20);
+    fn memory_worked_by_hand() {
         // 1.2·10·1420 B/100 ms are 166 B in a 1024th of a second: two segments at a time, each with 896 bytes beside them.
         let slow = view(10.0, 100);
         assert_eq!(memory(3 * 1420, (0, 0), &slow), 3 * 1420 + 2 * 896);

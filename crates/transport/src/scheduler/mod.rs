@@ -35,7 +35,6 @@ built_in! {
 }
 
 pub use context::{Carried, Context, Counters, Lookup};
-pub(crate) use linux_memory::buffer_limit;
 pub use opportunistic::MinRttOrp;
 
 use crate::algorithm::{self, Family, Row, built_in};

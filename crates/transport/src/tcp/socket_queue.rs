@@ -7,8 +7,13 @@
 use std::collections::VecDeque;
 
 use crate::congestion::View;
-use crate::scheduler::buffer_limit;
 
+/// Below so many segments a buffer is not dimensioned.
+const FEWEST_SEGMENTS: f64 = 10.0;
+/// Headers and management of a packet in memory, before its size is rounded up to a power of two.
+pub const PACKET_HEAD_BYTES: u64 = 640;
+/// Management that is not rounded.
+pub const PACKET_FRAME_BYTES: u64 = 256;
 /// What a device takes at once (`GSO_LEGACY_MAX_SIZE` less `MAX_TCP_HEADER` and 1).
 pub const MOST_BYTES: u64 = 65_536 - 321;
 /// What the programs of the engine `linux` write at once, and how much they leave unsent (TCP_NOTSENT_LOWAT).
@@ -145,6 +150,13 @@ impl SocketQueue {
     }
 }
 
+/// The size that a send buffer is given: twice the window of segments in memory, at least ten, up to the largest
+/// (`tcp_sndbuf_expand`). `mss` without options.
+pub fn buffer_limit(cwnd: f64, mss: u32, largest_bytes: u64) -> u64 {
+    let segment = (u64::from(mss) + PACKET_HEAD_BYTES).next_power_of_two() + PACKET_FRAME_BYTES;
+    (2 * cwnd.max(FEWEST_SEGMENTS) as u64 * segment).min(largest_bytes)
+}
+
 fn limit(view: &View) -> u64 {
     buffer_limit(view.cwnd, view.mss, MOST_MEMORY_BYTES)
 }
@@ -157,6 +169,16 @@ mod tests {
 
     fn segments(queue: &SocketQueue) -> Vec<f64> {
         queue.unsent.iter().map(|&end| end as f64 / MSS as f64).collect()
+    }
+
+    #[test]
+    fn limits_worked_by_hand() {
+        // 1460 + 640 is rounded up to 4096; with 256 more, ten segments twice are the kernel's well-known 87040 bytes.
+        assert_eq!(buffer_limit(10.0, 1460, 4 << 20), 87_040);
+        assert_eq!(buffer_limit(4.0, 1460, 4 << 20), 87_040);
+        assert_eq!(buffer_limit(60.9, 1460, 4 << 20), 2 * 60 * 4352);
+        assert_eq!(buffer_limit(10_000.0, 1460, 4 << 20), 4 << 20);
+        assert_eq!(buffer_limit(10_000.0, 1460, 16 << 20), 16 << 20);
     }
 
     /// Worked by hand from the first packets of Linux 6.12.117 over 25 Mbit/s and 109 ms.
