@@ -8,7 +8,10 @@ a linear program, since a user that is blocked on one route may move to another 
 bound in every solution (complementary slackness), and one step always has such a user.
 """
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
@@ -18,7 +21,9 @@ _PRICED = 1e-7
 """Prices sum to 1; below this one is rounding. Who is missed is found at the next step, at the same level."""
 
 
-def max_min(load: sp.csr_array, capacity: Array, owner: Array, *, weights: Array | None = None) -> Array:
+def max_min(
+    load: sp.csr_array, capacity: Array, owner: npt.NDArray[np.integer[Any]], *, weights: Array | None = None
+) -> Array:
     """The max-min fair total of each user.
 
     Args:
