@@ -8,6 +8,7 @@ import pytest
 from mptcplab import cli
 from mptcplab.designs import DesignError, adaptive, factor, wsp
 from mptcplab.designs.adaptive import EXPLORE
+from mptcplab.designs.known import read
 from mptcplab.designs.plain import Floats, random
 
 
@@ -106,3 +107,15 @@ def test_a_factor_finds_its_own_coordinates_again() -> None:
     ):
         for x in (0.0, 0.3, 1.0):
             assert each.coordinate(each.at(x)) == pytest.approx(x, abs=1e-6)
+
+
+def test_points_are_read_with_factors_and_without(tmp_path: Path) -> None:
+    file = tmp_path / "found.csv"
+    file.write_text("x1,more,x2,goodput\n0.1,a,0.2,4.8\n0.5,b,1,9.1\n", encoding="utf-8")
+    points, responses = read(file, [], 2, "goodput")
+    assert (points.tolist(), responses.tolist()) == ([[0.1, 0.2], [0.5, 1.0]], [4.8, 9.1])
+    of_factor, _ = read(file, [factor("x2", [0, 2])], 1, "goodput")
+    assert of_factor.tolist() == [[0.1], [0.5]]
+    file.write_text("x1,x2,goodput\n0.1,,4.8\n", encoding="utf-8")
+    with pytest.raises(DesignError, match=r"found.csv:2: found ''; expected a finite number"):
+        read(file, [], 2, "goodput")

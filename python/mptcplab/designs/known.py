@@ -26,8 +26,10 @@ def read(file: Path, factors: Sequence[Factor], dimensions: int, response: str) 
         points, responses = [], []
         for row in lines:
             try:
-                cells = [_number(row[name]) if not factors else row[name] for name in columns]
-                points.append([each.coordinate(_value(x)) for each, x in zip(factors, cells, strict=True)] or cells)
+                if factors:
+                    points.append([each.coordinate(_value(row[each.key])) for each in factors])
+                else:
+                    points.append([_number(row[name]) for name in columns])
                 responses.append(_number(row[response]))
             except (FactorError, ValueError) as error:
                 raise DesignError(f"{file}:{lines.line_num}: {error}") from None
