@@ -80,7 +80,7 @@ def test_the_command_applies_what_it_advises_and_a_dry_run_does_nothing() -> Non
     # A namespace may only choose the kernel's own default (and Reno): the question is such that it is advised.
     allowed = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text(encoding="ascii").split()
     kind, loss = ("calls", "") if "cubic" in allowed else ("bulk", ", 2 %")
-    question = ["advise", "--traffic", kind, "--budget", "0.02", "--for", "linux", "--prefer", "survive"]
+    question = ["advise", "--traffic", kind, "--budget", "0.1", "--for", "linux", "--prefer", "survive"]
     question += ["--path", f"a: 10M, 10 ms{loss}", "--path", f"b: 1M, 300 ms{loss}"]
     question += ["--interface", "a: line1", "--interface", "b: line2 via 10.2.0.1", "--apply"]
     with Machines(PATHS, 1) as machines:
