@@ -5,7 +5,7 @@ from typing import Final
 
 from mptcplab.reproduce import Context, Outcome
 
-from . import beyond, downloads, long, model_items, points, short, testbed, wireless
+from . import beyond, downloads, future, long, model_items, points, short, testbed, wireless
 from .real import beside, simulated
 
 ENGINES: Final = ("sim", "stack")
@@ -45,6 +45,7 @@ _STUDIES: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     "figure-33": wireless.figure_33,
     "figure-34": wireless.figure_34,
     "section-6.2.2": beyond.section,
+    "future-size": future.size,
 }
 
 ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {

@@ -18,6 +18,8 @@ Case = tuple[dict[str, Any], Callable[[int], Scenario]]
 NS3_TCP: Final[dict[str, Any]] = {"initial_window": 1, "loss_detection": "newreno"}
 """§5 ran ns-3.14: NewReno without selective acknowledgments. Table 3's 20K on two subflows needs a window of 1."""
 SCHEMES: Final = {"TCP": None, "MPTCP": "min-rtt", "DMPTCP": "dmptcp"}
+ONLINE: Final = "DMPTCP without the size"
+_SCHEDULERS: Final = {**SCHEMES, ONLINE: "dmptcp-online"}
 TESTBED: Final = ("min-rtt", "blest", "daps", "otias", "dmptcp")
 """The five schedulers of §6."""
 BLEST: Final = {"name": "blest", "slow_start": False}
@@ -174,9 +176,9 @@ def burst(
         }
     buffer = round(2 * len(rtts_ms) * rate_mbps / 8 * max(rtts_ms) * 1e3 * (2 if one_way else 1))
     more = {"receive_buffer": f"{max(buffer, 65536)} B"}
-    joins = {"path_manager": {"name": "fullmesh", "at_once": True}} if at_once and SCHEMES[scheme] else {}
+    joins = {"path_manager": {"name": "fullmesh", "at_once": True}} if at_once and _SCHEDULERS[scheme] else {}
     connections = {
-        f"f{index}": networks.connection(names, networks.file(size), SCHEMES[scheme], tcp=options, **more, **joins)
+        f"f{index}": networks.connection(names, networks.file(size), _SCHEDULERS[scheme], tcp=options, **more, **joins)
         for index, size in enumerate(sizes)
     }
     for index, size in enumerate(rivals):
