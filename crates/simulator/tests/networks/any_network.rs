@@ -134,7 +134,7 @@ fn trace() -> impl Strategy<Value = String> {
 
 fn tcp_options() -> impl Strategy<Value = TcpOptions> {
     let detection = prop_oneof![Just(LossDetection::RackTlp), Just(LossDetection::Sack), Just(LossDetection::Newreno)];
-    let flags = any::<[bool; 5]>();
+    let flags = any::<[bool; 6]>();
     let windows = (1..30_u32, prop::option::of(1..50_u32));
     (detection, flags, windows, MS..2 * SECOND, 1..5_u32, 0..200 * MS, 0..30_u32).prop_map(
         |(
@@ -146,8 +146,8 @@ fn tcp_options() -> impl Strategy<Value = TcpOptions> {
             ack_delay_ns,
             quick_acks,
         )| {
-            let [frto, nagle, pacing, abe, timestamps] = flags;
-            let own = TcpOptions { loss_detection, frto, nagle, pacing, abe, timestamps, ..TcpOptions::default() };
+            let [frto, nagle, pacing, abe, timestamps, tso] = flags;
+            let own = TcpOptions { loss_detection, frto, nagle, pacing, abe, timestamps, tso, ..TcpOptions::default() };
             TcpOptions {
                 initial_window,
                 initial_ssthresh,

@@ -38,13 +38,22 @@ pub struct Edges {
     pub window: u64,
 }
 
+/// A buffer that is not wholly sent.
+#[derive(Clone, Copy, Debug)]
+struct Buffer {
+    end: u64,
+    /// Its last segment carries PSH.
+    pushed: bool,
+}
+
 /// The buffers of a socket.
 #[derive(Clone, Debug, Default)]
 pub struct SocketQueue {
     /// What the socket has taken.
     written: u64,
-    /// Where buffers end that are not wholly sent.
-    unsent: VecDeque<u64>,
+    /// Up to where the kernel was asked to send (`pushed_seq`).
+    pushed: u64,
+    unsent: VecDeque<Buffer>,
     /// Where groups end that were sent and not wholly acknowledged.
     sent: VecDeque<u64>,
     /// The memory of the socket.
@@ -78,15 +87,16 @@ impl SocketQueue {
 
     /// Unsent bytes, those of the first buffer, and whether another is behind it.
     pub fn first(&self, nxt: u64) -> (u64, u64, bool) {
-        let first = self.unsent.front().map_or(0, |&end| end - nxt);
+        let first = self.unsent.front().map_or(0, |buffer| buffer.end.saturating_sub(nxt));
         (self.written.saturating_sub(nxt), first, self.unsent.len() > 1)
     }
 
-    /// A group has left, up to `nxt`.
-    pub fn sent(&mut self, now_ns: u64, nxt: u64, view: &View) {
+    /// A group has left, up to `nxt`. Answers whether a buffer that was pushed ends in it.
+    pub fn sent(&mut self, now_ns: u64, nxt: u64, view: &View) -> bool {
         self.sent.push_back(nxt);
-        self.drop_sent(nxt);
+        let pushed = self.drop_sent(nxt);
         self.look(now_ns, nxt, view);
+        pushed
     }
 
     /// Whether the application is woken (`tcp_check_space`): the socket's memory grows where the congestion window is not full
@@ -105,16 +115,27 @@ impl SocketQueue {
         self.woken_ns = now_ns;
     }
 
-    fn drop_sent(&mut self, nxt: u64) {
-        while self.unsent.front().is_some_and(|&end| end <= nxt) {
+    fn drop_sent(&mut self, nxt: u64) -> bool {
+        let mut pushed = false;
+        while let Some(buffer) = self.unsent.front().filter(|buffer| buffer.end <= nxt) {
+            pushed |= buffer.pushed;
             self.unsent.pop_front();
         }
         self.written = self.written.max(nxt);
+        pushed
+    }
+
+    /// The kernel is asked to send what is written (`tcp_push`).
+    fn push(&mut self) {
+        self.pushed = self.written;
+        if let Some(last) = self.unsent.back_mut() {
+            last.pushed = true;
+        }
     }
 
     /// The memory that data takes.
     fn held(&self) -> u64 {
-        self.written - self.una + OVERHEAD_BYTES * (self.sent.len() + self.unsent.len()) as u64
+        self.written.saturating_sub(self.una) + OVERHEAD_BYTES * (self.sent.len() + self.unsent.len()) as u64
     }
 
     /// The application writes until the socket is full.
@@ -127,25 +148,35 @@ impl SocketQueue {
         let mss = u64::from(view.mss);
         let goal = ((self.largest_window / 2).min(MOST_BYTES) / mss).max(1) * mss;
         while self.written < edges.end {
-            let mut left = WRITE_BYTES.min(edges.end - self.written);
+            let whole = WRITE_BYTES.min(edges.end - self.written);
+            let mut left = whole;
             while left > 0 {
-                let begins = self.unsent.len().checked_sub(2).map_or(edges.nxt, |before| self.unsent[before]);
-                let mut room = self.unsent.back().map_or(0, |&end| goal.saturating_sub(end - begins));
+                let begins = self.unsent.len().checked_sub(2).map_or(edges.nxt, |before| self.unsent[before].end);
+                let mut room = self.unsent.back().map_or(0, |last| goal.saturating_sub(last.end - begins));
                 if room == 0 {
                     if self.held() >= self.limit_bytes || self.written - edges.nxt >= UNSENT_BYTES {
                         self.full = true;
+                        if left < whole {
+                            self.push();
+                        }
                         return;
                     }
-                    self.unsent.push_back(self.written);
+                    self.unsent.push_back(Buffer { end: self.written, pushed: false });
                     room = goal;
                 }
                 let taken = room.min(left);
                 self.written += taken;
+                if let Some(last) = self.unsent.back_mut() {
+                    // What a write before this one pushed goes on.
+                    *last = Buffer { end: self.written, pushed: last.pushed && left < whole };
+                }
                 left -= taken;
-                if let Some(end) = self.unsent.back_mut() {
-                    *end = self.written;
+                // A full buffer, when half of the largest window was written since (`forced_push`).
+                if left > 0 && self.written > self.pushed + self.largest_window / 2 {
+                    self.push();
                 }
             }
+            self.push();
         }
     }
 }
@@ -168,7 +199,7 @@ mod tests {
     const MSS: u64 = 1_448;
 
     fn segments(queue: &SocketQueue) -> Vec<f64> {
-        queue.unsent.iter().map(|&end| end as f64 / MSS as f64).collect()
+        queue.unsent.iter().map(|buffer| buffer.end as f64 / MSS as f64).collect()
     }
 
     #[test]
@@ -190,8 +221,12 @@ mod tests {
         // 64,256 / 2 are 22 segments a buffer; three of them fill 87,040 bytes.
         queue.arrive(1, edges, &view(10.0, 0));
         assert_eq!((segments(&queue), queue.full, queue.written), (vec![22.0, 44.0, 66.0], true, 95_568));
+        // The second is full when half of the window was written since the beginning, the third when the application has to wait;
+        // the end of the first 65,536 bytes, in the third, is forgotten as the next follow.
+        let pushed: Vec<bool> = queue.unsent.iter().map(|buffer| buffer.pushed).collect();
+        assert_eq!((pushed, queue.pushed), (vec![false, true, true], 95_568));
         for group in 1..=28 {
-            queue.sent(1, group * 2 * MSS, &view(10.0, 10));
+            assert_eq!(queue.sent(1, group * 2 * MSS, &view(10.0, 10)), group == 22);
         }
         assert!(!queue.woken, "87,040 bytes are too few for 66 segments and their buffers");
         // 24 segments are acknowledged and the window is 34: it is not filled when 56 have left, and the memory becomes

@@ -64,14 +64,12 @@ impl Groups {
         true
     }
 
-    /// A new segment has left, up to `nxt` of the stream. Answers whether it ends a group of several.
+    /// A new segment has left, up to `nxt` of the stream. Answers whether it carries PSH: it ends a group of several, or a
+    /// buffer that was pushed.
     pub fn sent(&mut self, now_ns: u64, nxt: u64, view: &View) -> bool {
         self.last_ns = now_ns;
         self.left = self.left.saturating_sub(1);
-        if self.left == 0 {
-            self.queue.sent(now_ns, nxt, view);
-        }
-        self.left == 0 && self.several
+        self.left == 0 && (self.queue.sent(now_ns, nxt, view) || self.several)
     }
 
     fn should_wait(&self, ready: Ready, view: &View, most: u64) -> bool {
@@ -156,6 +154,21 @@ mod tests {
         assert_eq!(first, [false, true, false, true, false], "two, two and the rest");
         let small = leave(&mut Groups::default(), &mut view(3.0, 0, 100), ready(9 * MS));
         assert_eq!(small, [false, false, false], "half of three segments is one");
+        // The 22nd segment ends a buffer when the window is 64,256 bytes; of the next, half of the window was written since.
+        let narrow = Ready { edges: Edges { window: 64_256, ..ready(9 * MS).edges }, ..ready(9 * MS) };
+        let one_by_one = leave(&mut Groups::default(), &mut view(3.0, 0, 100), narrow);
+        assert_eq!(one_by_one, [false, false, false]);
+        let mut groups = Groups::default();
+        let mut pushed = Vec::new();
+        for n in 0..66 {
+            let mut ready = narrow;
+            ready.edges.nxt = n * 1_448;
+            assert!(groups.may_send(ready, &view(3.0, 2, 100)), "{n}");
+            if groups.sent(9 * MS, (n + 1) * 1_448, &view(3.0, 3, 100)) {
+                pushed.push(n + 1);
+            }
+        }
+        assert_eq!(pushed, [44, 66], "one by one");
         let mut short = ready(9 * MS);
         short.edges.end = 1_500;
         let (mut groups, wide) = (Groups::default(), view(40.0, 0, 100));

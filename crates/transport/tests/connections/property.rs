@@ -46,8 +46,9 @@ fn control() -> impl Strategy<Value = Choice> {
 
 fn tcp_options() -> impl Strategy<Value = TcpOptions> {
     let mostly = || prop_oneof![9 => Just(true), 1 => Just(false)];
-    (mostly(), mostly(), any::<bool>(), mostly(), any::<bool>(), any::<bool>(), any::<bool>(), 1u32..4).prop_map(
-        |(sack, timestamps, rack, frto, ecn, nagle, pacing, segments_per_ack)| TcpOptions {
+    let tso = prop::bool::weighted(0.25);
+    (mostly(), mostly(), any::<bool>(), mostly(), any::<bool>(), any::<bool>(), any::<bool>(), tso, 1u32..4).prop_map(
+        |(sack, timestamps, rack, frto, ecn, nagle, pacing, tso, segments_per_ack)| TcpOptions {
             sack,
             timestamps,
             loss_detection: if rack { LossDetection::RackTlp } else { LossDetection::Sack },
@@ -55,6 +56,7 @@ fn tcp_options() -> impl Strategy<Value = TcpOptions> {
             ecn,
             nagle,
             pacing,
+            tso,
             segments_per_ack,
             ..TcpOptions::default()
         },
