@@ -48,6 +48,21 @@ def test_pert_keeps_the_total_of_three_users_and_shares_it(journal: Journal, tmp
     assert verdicts["k-zero.system"] != "differs"
 
 
+def test_what_is_left_for_later_is_not_among_the_claims_and_more_subflows_carry_more(
+    journal: Journal, tmp_path: Path
+) -> None:
+    """No host sends more than its link carries, and permutation traffic needs several paths to come near it."""
+    assert {name for name, item in PAPER.published.items.items() if item.is_future} == {
+        "future-suppression",
+        "future-short-flows",
+        "future-data-centre",
+    }
+    ((_, table),) = repeated("future-data-centre", journal, tmp_path).tables
+    pert, one, *more = (float(cell.split()[0]) for cell in table["goodput of a host, Mbit/s"])
+    assert max(pert, one) < min(more[1:])
+    assert max(more) < 100
+
+
 def test_a_variant_changes_what_it_names_and_nothing_else() -> None:
     networks = import_module("mptcplab_papers.singh_2012.networks")
     variants = import_module("mptcplab_papers.singh_2012.variants")

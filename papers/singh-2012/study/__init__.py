@@ -35,7 +35,7 @@ ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     "figure-21": shift.figure_21,
     "figure-22": shift.figure_22,
     "figure-23": shift.figure_23,
-    "chapter-5": ahead.chapter_5,
-    "chapter-7": ahead.chapter_7,
-    "chapter-8": ahead.chapter_8,
+    "future-suppression": ahead.future_suppression,
+    "future-short-flows": ahead.future_short_flows,
+    "future-data-centre": ahead.future_data_centre,
 }

@@ -21,7 +21,7 @@ _FULL_MBPS: Final = 2.0
 """The rate of a flow among 20: with 40 flows, 1 Mbit/s each, a threshold in proportion is half as high."""
 
 
-def chapter_5(context: Context) -> Outcome:
+def future_suppression(context: Context) -> Outcome:
     """Fewer subflows, and a threshold in proportion to the bandwidth."""
     span = networks.times(context.quick)
     seeds = networks.seeds(context.quick)
@@ -106,7 +106,7 @@ def _missed(samples: pl.DataFrame) -> dict[str, Estimate]:
 _BURST_S: Final = (60, 80)
 
 
-def chapter_7(context: Context) -> Outcome:
+def future_short_flows(context: Context) -> Outcome:
     """Flows of short duration: twenty more on path 1 for 20 s."""
     ks = (1.0, 0.0, -0.5)
     wanted: list[Asked] = [({"k": k}, _burst(k), seed) for k in ks for seed in networks.seeds(context.quick, 5)]
@@ -172,7 +172,7 @@ def _burst(k: float) -> dict[str, Any]:
 _NUMBERS: Final = (1, 2, 4, 8)
 
 
-def chapter_8(context: Context) -> Outcome:
+def future_data_centre(context: Context) -> Outcome:
     """A fat tree of 16 hosts of which each sends to one other: single PERT flows, and MPPERT with several subflows."""
     seeds = networks.seeds(context.quick, 5)
     cases: dict[str, dict[str, Any]] = {"PERT": {"protocol": "tcp", "congestion": "pert"}}
