@@ -143,11 +143,11 @@ def test_a_change_is_the_cause_if_the_claim_is_better_with_it(
     def reached(value: float) -> Order:
         return Order(value, 1.0)
 
-    assert variants._told(values, reached, reached(now)).endswith(ending)
+    assert variants.told(values, reached, reached(now)).endswith(ending)
 
 
 def test_a_count_that_is_off_by_one_where_nothing_is_sent_is_no_cause() -> None:
     variants = import_module("mptcplab_papers.dong_2018.variants")
-    told = variants._told({"as set": 10.0, "long queues": 0.0}, lambda value: Exact(1, value), Exact(1, 10))
+    told = variants.told({"as set": 10.0, "long queues": 0.0}, lambda value: Exact(1, value), Exact(1, 10))
     assert told.startswith("unknown: ")
     assert told.endswith("None of these is the cause, which is not known.")

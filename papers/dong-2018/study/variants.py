@@ -61,7 +61,7 @@ def tried(
         for name in TESTBED
     ]
     found = keep(Found(context, cases, seeds))
-    return _told({variant: value(found, variant) for variant in changes}, reached, now)
+    return told({variant: value(found, variant) for variant in changes}, reached, now)
 
 
 NS3: Final[Mapping[str, Changes]] = {
@@ -77,11 +77,13 @@ default queue, and that all subflows open at once, as in §4.2.2, is no property
 ONE_WAY: Final[Mapping[str, Changes]] = {"times read one way": {"one_way": True}}
 _WINDOWS: Final[Changes] = {"max_window": 46, "initial_ssthresh": 46}
 """65,535 bytes in segments of 1,400 (machine.toml, ns3-windows)."""
-SIMULATOR: Final[Mapping[str, Changes]] = {
+SUBFLOWS: Final[Mapping[str, Changes]] = {
+    **NS3,
+    **ONE_WAY,
     "windows and first thresholds of 65,535 bytes": {"tcp": _WINDOWS},
     "windows, times and opening as machine.toml has them": {"tcp": _WINDOWS, "one_way": True, "at_once": False},
 }
-"""What machine.toml lists of mptcp-ns3 and the study does not have; for table 3, chosen before its runs."""
+"""Table 3: besides, what machine.toml lists of mptcp-ns3 and the study does not have. Chosen before the runs."""
 SENDER: Final = "to the sender's last acknowledgment"
 
 
@@ -95,17 +97,12 @@ def tried_bursts(
     *,
     seeds: Sequence[int],
     shared: bool = False,
-    more: Mapping[str, Changes] | None = None,
-    timed: bool = True,
 ) -> str:
-    """The same for the bursts of §5: `make(scheme, seed, **changed)`, `value(found, variant, column of the time)`.
-
-    `timed`: the value is of completions, which the sender may see otherwise.
-    """
+    """The same for the bursts of §5: `make(scheme, seed, **changed)`, `value(found, variant, column of the time)`."""
     if now.holds:
         return ""
     # The common link's printed times are round trips of the subflows; only disjoint paths are read either way.
-    changes = {**NS3, **({} if shared else ONE_WAY), **(more or {})}
+    changes = {**NS3, **({} if shared else ONE_WAY)}
     cases = [
         (
             {"scheme": scheme, "variant": variant},
@@ -116,13 +113,13 @@ def tried_bursts(
     ]
     found = Found(context, cases, seeds)
     values = {variant: value(found, variant, "completion_s") for variant in changes}
-    if timed:
-        values[SENDER] = value(found, "as set", "sender_completion_s")
-    return _told(values, reached, now)
+    values[SENDER] = value(found, "as set", "sender_completion_s")
+    return told(values, reached, now)
 
 
-def _told(values: Mapping[str, float], reached: Callable[[float], Check], now: Check) -> str:
-    told = ", ".join(f"{variant} {each:.4g}" for variant, each in values.items())
+def told(values: Mapping[str, float], reached: Callable[[float], Check], now: Check) -> str:
+    """The cause, from the value under each change; the first is as the study has it."""
+    listed = ", ".join(f"{variant} {each:.4g}" for variant, each in values.items())
     whole = now.verdict != "differs"
 
     def enough(variant: str) -> bool:
@@ -142,4 +139,4 @@ def _told(values: Mapping[str, float], reached: Callable[[float], Check], now: C
     else:
         ending = "None of these is the cause, which is not known."
     kind = "setting" if good and not enough(first) else "unknown"
-    return f"{kind}: one thing changed at a time, it is: {told}. {ending}"
+    return f"{kind}: one thing changed at a time, it is: {listed}. {ending}"
