@@ -161,6 +161,21 @@ def test_a_trend_needs_more_than_chance(study: ModuleType) -> None:
     assert trend(even, "x", "y", (0, 100, 200, 300)).falls.verdict == "differs"
 
 
+def test_an_item_that_is_given_what_another_made_has_two_readings_as_well(
+    paper: Paper, study: ModuleType, journal: Journal, tmp_path: Path
+) -> None:
+    from mptcplab_papers.chauvenne_2017.data import keep
+
+    contexts = [
+        Context(paper.published.items[item], journal, tmp_path / item, quick=True, machine=paper.machine)
+        for item in ("figure-5.1", "figure-5.2")
+    ]
+    for context in contexts:
+        assert not context.machine.has_two
+        keep(context, "kernel's", lambda context=context: pl.DataFrame({"form": [context.machine["form"]]}))
+        assert context.machine.has_two
+
+
 def test_the_readme_stands_beside_it(paper: Paper) -> None:
     assert (Path(paper.directory) / "README.md").is_file()
 

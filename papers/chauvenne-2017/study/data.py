@@ -25,18 +25,27 @@ _TEXT_STEP: Final = 3
 LARGE_SIZES_KB: Final = (16_000, 32_000)
 LARGE_FILES: Final = tuple(scenarios.file(size) for size in LARGE_SIZES_KB)
 _KEY: Final = ["domain", "design", "point"]
-_kept: dict[tuple[Directory, bool, str], tuple[pl.DataFrame, Work]] = {}
-"""Several items read the same runs; planning thousands of them anew for each would take longer than many a run."""
+_kept: dict[tuple[Directory, bool, str], tuple[pl.DataFrame, Work, set[str]]] = {}
+"""Several items read the same runs; planning thousands of them anew for each would take longer than many a run.
+
+With the work and the entries of the machine that were asked for: an item that is given what another made rests on
+both as well.
+"""
 
 
 def keep(context: Context, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
     """What `make` answers, for all items of one repetition."""
     key = (context.directory.parent, context.quick, f"{name}{', by the text' if context.machine.by_text else ''}")
     if key not in _kept:
-        before = context.work.keys() | set()
-        _kept[key] = make(), {name: cost for name, cost in context.work.items() if name not in before}
-    table, work = _kept[key]
+        before, asked = context.work.keys() | set(), context.machine.asked
+        context.machine.asked = set()
+        table = make()
+        work = {name: cost for name, cost in context.work.items() if name not in before}
+        _kept[key] = table, work, context.machine.asked
+        context.machine.asked = asked
+    table, work, asked = _kept[key]
     context.work |= work
+    context.machine.asked |= asked
     return table
 
 
