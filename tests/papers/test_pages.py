@@ -42,7 +42,12 @@ def khalili(record: Record) -> list[str]:
         f"costs {record('table-1/aggregate-loss'):.1f} % of the aggregate with LIA (published: 13 %) and "
         f"{record('table-2/aggregate-loss'):.1f} % with OLIA (3.5 %; "
         f"{record('table-2/aggregate-loss', by_text=True):.1f} % with the equations)",
-        f"below two segments for {100 * record('figure-8/one-segment', 'larger'):.0f} % of the time",
+        "below two segments for {:.0f} ± {:.0f} % of the time".format(
+            *(100 * record("figure-8/one-segment", field) for field in ("larger", "larger_half"))
+        ),
+        "{:.0f} ± {:.0f} % by the text alone".format(
+            *(100 * record("figure-8/one-segment", field, by_text=True) for field in ("larger", "larger_half"))
+        ),
         f"{record('figure-13/tcp-poor', 'smaller'):.0f} % of the optimum with TCP, "
         f"{record('figure-13/similar', 'one'):.0f} % with LIA and",
         "short flows take {:.0f} ms with TCP, {:.0f} with LIA and {:.0f} with OLIA".format(
