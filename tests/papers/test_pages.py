@@ -75,7 +75,19 @@ def dmptcp(record: Record) -> list[str]:
 
 def singh(record: Record) -> list[str]:
     ks = [record("figure-4/prefers-better#0", "larger"), record("figure-4/shift-grows#0", "larger")]
-    return [f"the better of two paths gets {ks[0]:.0f}, {ks[1]:.0f} and"]
+    fixed, moving = (
+        [record("future-suppression/threshold", field) for field in (side, f"{side}_half")]
+        for side in ("larger", "smaller")
+    )
+    joined = [record("future-short-flows/short-flows#1", field) for field in ("larger", "smaller")]
+    return [
+        f"the better of two paths gets {ks[0]:.0f}, {ks[1]:.0f} and",
+        f"misses sharers {fixed[0]:.0f} ± {fixed[1]:.0f} % of the time under mixed load, one in proportion to the rate "
+        f"{moving[0]:.0f} ± {moving[1]:.0f} %",
+        f"reduce the share of their path from {joined[0]:.0f} to {joined[1]:.0f} % (k = 0)",
+        f"eight subflows carry {record('future-data-centre/data-centre', 'larger'):.0f} Mbit/s for each host",
+        f"single-path PERT {record('future-data-centre/data-centre', 'smaller'):.0f}.",
+    ]
 
 
 PAGES: dict[str, tuple[str, Callable[[Record], list[str]]]] = {
