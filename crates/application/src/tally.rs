@@ -1,6 +1,6 @@
 //! Sums of subflow counters: for one subflow, or for all that an application opened over one path.
 
-use transport::{Sending, WaitByteNs};
+use transport::{Instant, Sending, WaitByteNs};
 
 use crate::mark::{Kept, Mark};
 use crate::outcome::{Subflow, SubflowShare};
@@ -137,8 +137,8 @@ impl<F> Tally<F> {
 
     /// Sets the times of the timeouts.
     #[must_use]
-    pub fn with_timeouts(mut self, times_ns: &[u64]) -> Tally<F> {
-        self.timeout_times_ns = Some(times_ns.to_vec());
+    pub fn with_timeouts(mut self, times: &[Instant]) -> Tally<F> {
+        self.timeout_times_ns = Some(times.iter().map(|at| at.as_nanos()).collect());
         self
     }
 

@@ -6,6 +6,8 @@
 
 use bpf::{CREDIT_BITS, Group, MAX_SUBFLOWS, Path, Program, WINDOW_BITS};
 use proptest::prelude::*;
+use transport::Duration;
+use transport::Instant;
 use transport::congestion::{Ack, Balia, Classic, CongestionControl, Ewtcp, Lia, Olia, View};
 
 const ROUNDING: f64 = 1e-3;
@@ -43,7 +45,7 @@ impl Pair {
             view: View {
                 cwnd: f64::from(cwnd),
                 ssthresh: f64::from(cwnd),
-                srtt_ns: u64::from(rtt_us) * 1000,
+                srtt: Duration::from_micros(rtt_us.into()),
                 active: true,
                 ..View::new(10.0, MSS)
             },
@@ -59,7 +61,7 @@ impl Pair {
         let path = |s: &Subflow| Path {
             window: u64::from(s.cwnd) << WINDOW_BITS | s.credit >> (CREDIT_BITS - WINDOW_BITS) | 1,
             between_losses: s.view.bytes_since_loss.max(s.view.bytes_between_losses),
-            srtt: ((s.view.srtt_ns / 125) as u32).max(1),
+            srtt: ((s.view.srtt.as_nanos() / 125) as u32).max(1),
             reserved: 0,
         };
         let mut all = [Path::NONE; MAX_SUBFLOWS];
@@ -75,7 +77,7 @@ impl Pair {
         let s = &mut self.subflows[r];
         let window = self.program.window(&group, s.cwnd, s.credit, s.ssthresh, segments);
         (s.cwnd, s.credit) = ((window >> CREDIT_BITS) as u32, window as u64 & ((1 << CREDIT_BITS) - 1));
-        let ack = Ack { now_ns: 0, acked_segments: f64::from(segments), rtt_ns: None, cwnd_limited: true };
+        let ack = Ack { now: Instant::ZERO, acked_segments: f64::from(segments), rtt: None, cwnd_limited: true };
         s.view.cwnd = self.control.on_ack(&views, r, &ack).cwnd;
         s.view.bytes_since_loss += u64::from(segments * MSS);
     }
@@ -83,7 +85,7 @@ impl Pair {
     fn lose(&mut self, r: usize) -> (u32, f64) {
         let (group, views) = (self.group(r), self.views());
         let kernel = self.program.remaining(&group);
-        let transport = self.control.on_loss(&views, r, 0);
+        let transport = self.control.on_loss(&views, r, Instant::ZERO);
         let s = &mut self.subflows[r];
         (s.cwnd, s.credit, s.ssthresh) = (kernel, 0, kernel);
         (s.view.cwnd, s.view.ssthresh) = (f64::from(kernel), f64::from(kernel));
@@ -93,7 +95,7 @@ impl Pair {
 
     /// Whether BALIA's β is beyond the 4096 at which the kernel's ends.
     fn bounded(&self, r: usize) -> bool {
-        let rate = |s: &Subflow| s.view.cwnd / s.view.srtt_ns as f64;
+        let rate = |s: &Subflow| s.view.cwnd / s.view.srtt.as_nanos() as f64;
         let best = self.subflows.iter().map(rate).fold(0.0, f64::max);
         self.program == Program::Balia && best > 4090.0 * rate(&self.subflows[r])
     }

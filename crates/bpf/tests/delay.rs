@@ -8,6 +8,8 @@ use bpf::{Acknowledgment, CREDIT_BITS, Delays, EarlyProgram, Group, MAX_SUBFLOWS
 use proptest::prelude::*;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use transport::Duration;
+use transport::Instant;
 use transport::congestion::{Ack, Choice, Controller, Phase, Sample, View};
 use transport::plugin::{Kind, Origin};
 
@@ -30,7 +32,7 @@ impl Subflow {
         let view = View {
             cwnd: f64::from(cwnd),
             ssthresh: f64::from(cwnd),
-            srtt_ns: u64::from(base_us) * 1000,
+            srtt: Duration::from_micros(base_us.into()),
             active: true,
             ..View::new(10.0, MSS)
         };
@@ -51,10 +53,10 @@ impl Subflow {
     fn sample(&mut self, chance: f64) -> u32 {
         self.queue_us = (self.queue_us + 4000.0 * (chance - 0.49)).clamp(0.0, 60_000.0);
         let rtt_us = self.base_us + self.queue_us as u32;
-        self.view.srtt_ns = (7 * self.view.srtt_ns + 1000 * u64::from(rtt_us)) / 8;
-        let rtt_ns = u64::from(rtt_us) * 1000;
-        let least = self.view.min_rtt_ns;
-        self.view.min_rtt_ns = if least == 0 { rtt_ns } else { least.min(rtt_ns) };
+        self.view.srtt = (7 * self.view.srtt + Duration::from_micros(rtt_us.into())) / 8;
+        let rtt = Duration::from_micros(rtt_us.into());
+        let least = self.view.min_rtt;
+        self.view.min_rtt = if least.is_zero() { rtt } else { least.min(rtt) };
         rtt_us
     }
 }
@@ -63,7 +65,7 @@ fn group(subflows: &[Subflow], r: usize) -> Group {
     let path = |s: &Subflow| Path {
         window: u64::from(s.cwnd) << WINDOW_BITS | s.credit >> (CREDIT_BITS - WINDOW_BITS) | 1,
         between_losses: 0,
-        srtt: ((s.view.srtt_ns / 125) as u32).max(1),
+        srtt: ((s.view.srtt.as_nanos() / 125) as u32).max(1),
         reserved: 0,
     };
     let mut all = [Path::NONE; MAX_SUBFLOWS];
@@ -116,8 +118,12 @@ impl Early {
     fn sample(&mut self, r: usize, now_us: u64, chance: f64, recovering: bool) {
         let rtt_us = self.subflows[r].sample(chance);
         self.program.measured(&mut self.delays[r], rtt_us);
-        let sample =
-            Sample { rtt_ns: u64::from(rtt_us) * 1000, now_ns: now_us * 1000, recovering, ..Sample::default() };
+        let sample = Sample {
+            rtt: Duration::from_micros(rtt_us.into()),
+            now: Instant::from_nanos(now_us * 1000),
+            recovering,
+            ..Sample::default()
+        };
         self.control.on_sample(&views(&self.subflows), r, &sample);
     }
 
@@ -132,7 +138,12 @@ impl Early {
         let outcome = self.program.acknowledged(&mut self.delays[r], &group, (s.cwnd, s.credit, s.ssthresh), &ack);
         self.responses += u32::from(outcome.ssthresh != s.ssthresh);
         s.set(outcome);
-        let ack = Ack { now_ns: now_us * 1000, acked_segments: f64::from(acked), rtt_ns: None, cwnd_limited: limited };
+        let ack = Ack {
+            now: Instant::from_nanos(now_us * 1000),
+            acked_segments: f64::from(acked),
+            rtt: None,
+            cwnd_limited: limited,
+        };
         let window = self.control.on_ack(&views, r, &ack);
         (s.view.cwnd, s.view.ssthresh) = (window.cwnd, window.ssthresh);
     }
@@ -140,7 +151,7 @@ impl Early {
     fn lose(&mut self, r: usize) -> (u32, f64) {
         let (group, views) = (group(&self.subflows, r), views(&self.subflows));
         let kernel = self.program.lost(&mut self.delays[r], &group);
-        let transport = self.control.on_loss(&views, r, 0);
+        let transport = self.control.on_loss(&views, r, Instant::ZERO);
         let s = &mut self.subflows[r];
         (s.cwnd, s.credit, s.ssthresh) = (kernel, 0, kernel);
         (s.view.cwnd, s.view.ssthresh) = (f64::from(kernel), f64::from(kernel));
@@ -167,7 +178,7 @@ proptest! {
                 prop_assert!((-3.0 * ROUNDING * transport..1.0 + 3.0 * ROUNDING * transport).contains(&below), "{kernel} for {transport}");
             } else if chance < 0.012 {
                 pair.program.found(&mut pair.delays[r]);
-                pair.control.on_undo(&views(&pair.subflows), r, 0);
+                pair.control.on_undo(&views(&pair.subflows), r, Instant::ZERO);
             } else if chance > 0.1 {
                 pair.ack(r, now_us, segments, chance > 0.2);
                 let s = &pair.subflows[r];
@@ -189,7 +200,7 @@ proptest! {
             let (group, before) = (group(&subflows, r), &mut views(&subflows));
             let s = &mut subflows[r];
             if chance < 0.005 {
-                let transport = control.on_loss(before, r, 0);
+                let transport = control.on_loss(before, r, Instant::ZERO);
                 s.ssthresh = rounds[r].lost(&group);
                 (s.cwnd, s.credit) = (s.ssthresh, 0);
                 prop_assert!((-ROUNDING * transport..1.0 + ROUNDING * transport).contains(&(transport - f64::from(s.ssthresh))));
@@ -201,8 +212,8 @@ proptest! {
                 before[r].phase = if repairing { Phase::Loss } else { Phase::Open };
                 let ack = Acknowledgment { now_us: 0, acked: segments, repairing, limited: true, draw: 0, in_flight };
                 let outcome = rounds[r].acknowledged(&group, (s.cwnd, s.credit, s.ssthresh), &ack);
-                let rtt_ns = Some(u64::from(rtt_us) * 1000);
-                let ack = Ack { now_ns: 0, acked_segments: f64::from(segments), rtt_ns, cwnd_limited: true };
+                let rtt = Some(Duration::from_micros(rtt_us.into()));
+                let ack = Ack { now: Instant::ZERO, acked_segments: f64::from(segments), rtt, cwnd_limited: true };
                 let transport = control.on_ack(before, r, &ack);
                 s.set(outcome);
                 compared += 1;

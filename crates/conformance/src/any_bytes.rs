@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use transport::{Config, ConnectionId, Host, LocalAddress, Protocol, ReceiveBuffer, Tuple};
+use transport::{Config, ConnectionId, Host, Instant, LocalAddress, Protocol, ReceiveBuffer, Tuple};
 use wire::{Flags, MpCapable, MptcpOption, Options, RareOptions, Segment};
 
 use crate::dialogue::PEER_KEY;
@@ -84,7 +84,7 @@ pub fn play(bytes: &[u8]) {
     let mptcp = config.protocol == Protocol::Mptcp;
     if begin & 16 != 0 {
         let local = LocalAddress { id: 0, address: tuple.local.ip(), backup: false };
-        play.ids.push(play.host.connect(play.now_ns, config, &[local], 80, tuple.remote));
+        play.ids.push(play.host.connect(Instant::from_nanos(play.now_ns), config, &[local], 80, tuple.remote));
         play.collect();
         play.say(Flags::SYN | Flags::ACK, play.capable(mptcp, true, false), 0);
     } else if begin & 32 != 0 {
@@ -131,7 +131,7 @@ impl Play {
     }
 
     fn arrive(&mut self, tuple: Tuple, segment: Segment<Vec<u8>>) {
-        if let Some(at) = self.host.receive(self.now_ns, tuple, segment)
+        if let Some(at) = self.host.receive(Instant::from_nanos(self.now_ns), tuple, segment)
             && !self.ids.contains(&at.connection)
         {
             self.ids.push(at.connection);
@@ -145,7 +145,7 @@ impl Play {
         while self.host.transmit().is_some() {}
         for &id in &self.ids {
             let connection = self.host.connection_mut(id);
-            while let Some((_, segment)) = connection.transmit(self.now_ns) {
+            while let Some((_, segment)) = connection.transmit(Instant::from_nanos(self.now_ns)) {
                 count += 1;
                 assert!(count <= MOST_AT_ONCE, "the host sends without end");
                 let length = segment.payload.len() as u32 + u32::from(segment.flags.syn() || segment.flags.fin());
@@ -170,18 +170,18 @@ impl Play {
         match (what % 16, id) {
             (0, Some(id)) => self.host.connection_mut(id).write(vec![0; usize::from(bytes.next()) * 16]),
             (1, Some(id)) => drop(self.host.connection_mut(id).read()),
-            (2, Some(id)) => self.host.connection_mut(id).close(self.now_ns),
-            (3, Some(id)) if what > 128 => self.host.connection_mut(id).close_both(self.now_ns),
-            (3, Some(id)) if what > 64 => self.host.connection_mut(id).abort(self.now_ns),
+            (2, Some(id)) => self.host.connection_mut(id).close(Instant::from_nanos(self.now_ns)),
+            (3, Some(id)) if what > 128 => self.host.connection_mut(id).close_both(Instant::from_nanos(self.now_ns)),
+            (3, Some(id)) if what > 64 => self.host.connection_mut(id).abort(Instant::from_nanos(self.now_ns)),
             (4 | 5, _) => {
                 // Time goes by, to a timer at the latest.
                 let until_ns = self.now_ns + (1_u64 << (bytes.next() % 38));
-                let next_ns = self.ids.iter().map(|&id| self.host.connection(id).next_timeout_ns()).min();
+                let next_ns = self.ids.iter().map(|&id| self.host.connection(id).next_timeout().as_nanos()).min();
                 self.now_ns = until_ns.min(next_ns.unwrap_or(u64::MAX)).max(self.now_ns);
                 for index in 0..self.ids.len() {
                     let connection = self.host.connection_mut(self.ids[index]);
-                    if connection.next_timeout_ns() <= self.now_ns {
-                        connection.handle_timeout(self.now_ns);
+                    if connection.next_timeout().as_nanos() <= self.now_ns {
+                        connection.handle_timeout(Instant::from_nanos(self.now_ns));
                     }
                 }
             }

@@ -7,8 +7,8 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use transport::path_manager::{self, PathAction};
 use transport::{
-    AbortReason, Config, Connection, ConnectionId, Event, Host, IpFields, LocalAddress, Protocol, ReceiveBuffer, Tuple,
-    congestion,
+    AbortReason, Config, Connection, ConnectionId, Event, Host, Instant, IpFields, LocalAddress, Protocol,
+    ReceiveBuffer, Tuple, congestion,
 };
 use wire::{IpHeader, Segment};
 
@@ -86,7 +86,7 @@ impl VirtualHost {
     }
 
     fn deadline_ns(&self) -> u64 {
-        self.connections.iter().map(|&id| self.host.connection(id).next_timeout_ns()).min().unwrap_or(u64::MAX)
+        self.connections.iter().map(|&id| self.host.connection(id).next_timeout().as_nanos()).min().unwrap_or(u64::MAX)
     }
 
     /// Puts on the wire what the host has to say.
@@ -97,7 +97,7 @@ impl VirtualHost {
         }
         for &id in &self.connections {
             let connection = self.host.connection_mut(id);
-            while let Some((subflow, segment)) = connection.transmit(self.now_ns) {
+            while let Some((subflow, segment)) = connection.transmit(Instant::from_nanos(self.now_ns)) {
                 out.push((connection.tuple(subflow), connection.ip_fields(), segment));
             }
             while let Some(event) = connection.poll_event() {
@@ -147,8 +147,8 @@ impl Subject for VirtualHost {
             self.now_ns = at_ns.max(self.now_ns);
             for index in 0..self.connections.len() {
                 let connection = self.host.connection_mut(self.connections[index]);
-                if connection.next_timeout_ns() <= self.now_ns {
-                    connection.handle_timeout(self.now_ns);
+                if connection.next_timeout().as_nanos() <= self.now_ns {
+                    connection.handle_timeout(Instant::from_nanos(self.now_ns));
                 }
             }
         }
@@ -162,7 +162,7 @@ impl Subject for VirtualHost {
         // What cannot be read is dropped, as the engine on real packets does.
         let Ok((ip, segment)) = wire::decode(packet) else {
             if let Some(error) = wire::decode_icmp(packet) {
-                self.host.icmp(self.now_ns, &error);
+                self.host.icmp(Instant::from_nanos(self.now_ns), &error);
                 self.collect();
             }
             return;
@@ -170,7 +170,7 @@ impl Subject for VirtualHost {
         let segment: Segment<Vec<u8>> = segment;
         let local = SocketAddr::new(ip.dst, segment.dst_port);
         let remote = SocketAddr::new(ip.src, segment.src_port);
-        if let Some(at) = self.host.receive(self.now_ns, Tuple { local, remote }, segment)
+        if let Some(at) = self.host.receive(Instant::from_nanos(self.now_ns), Tuple { local, remote }, segment)
             && !self.connections.contains(&at.connection)
         {
             self.connections.push(at.connection);
@@ -179,12 +179,12 @@ impl Subject for VirtualHost {
     }
 
     fn act(&mut self, action: Action, ends: (SocketAddr, SocketAddr)) -> Result<(), Cannot> {
-        let now_ns = self.now_ns;
+        let now = Instant::from_nanos(self.now_ns);
         match action {
             Action::Listen => self.host.listen(ends.0.port(), self.config.clone()),
             Action::Connect => {
                 let port = self.host.free_port(ends.0.ip(), ends.1).ok_or_else(|| Cannot("no port".to_owned()))?;
-                let id = self.host.connect(now_ns, self.config.clone(), &self.addresses.clone(), port, ends.1);
+                let id = self.host.connect(now, self.config.clone(), &self.addresses.clone(), port, ends.1);
                 self.connections.push(id);
             }
             _ => {
@@ -207,18 +207,18 @@ impl Subject for VirtualHost {
                     Action::Dscp(dscp) => {
                         connection.set_ip_fields(IpFields { dscp, ..connection.ip_fields() });
                     }
-                    Action::Shutdown => connection.close(now_ns),
-                    Action::Close => connection.close_both(now_ns),
-                    Action::Abort => connection.abort(now_ns),
+                    Action::Shutdown => connection.close(now),
+                    Action::Close => connection.close_both(now),
+                    Action::Abort => connection.abort(now),
                     Action::Announce(id) => {
-                        connection.act(now_ns, PathAction::Announce { local_id: id, port: None });
+                        connection.act(now, PathAction::Announce { local_id: id, port: None });
                     }
-                    Action::Withdraw(id) => connection.act(now_ns, PathAction::Withdraw { local_id: id }),
+                    Action::Withdraw(id) => connection.act(now, PathAction::Withdraw { local_id: id }),
                     Action::Backup(backup) => {
-                        connection.act(now_ns, PathAction::SetBackup { local_id: 0, remote_id: 0, backup });
+                        connection.act(now, PathAction::SetBackup { local_id: 0, remote_id: 0, backup });
                     }
                     Action::Join(local_id, remote_id) => {
-                        connection.act(now_ns, PathAction::Join { local_id, remote_id, backup: false });
+                        connection.act(now, PathAction::Join { local_id, remote_id, backup: false });
                     }
                     Action::Listen | Action::Connect => {}
                 }

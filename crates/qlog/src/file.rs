@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde_json::json;
-use transport::{SubflowId, Trace, TraceEvent};
+use transport::{Instant, SubflowId, Trace, TraceEvent};
 
 use crate::failure::Failure;
 
@@ -112,7 +112,7 @@ impl File {
 }
 
 impl Trace for File {
-    fn event(&mut self, now_ns: u64, event: &TraceEvent) {
+    fn event(&mut self, now: Instant, event: &TraceEvent) {
         // The id of a join that failed is given out again.
         if let TraceEvent::StateChanged { subflow, state, local, remote } = event
             && (self.names.get(usize::from(subflow.0)).is_none_or(String::is_empty) || state.starts_with("SYN-"))
@@ -122,11 +122,11 @@ impl Trace for File {
         let name = event.subflow().and_then(|r| self.names.get(usize::from(r.0))).filter(|name| !name.is_empty());
         let group = name.cloned().unwrap_or_else(|| "connection".to_owned());
         match serde_json::to_string(event) {
-            Ok(json) => self.event_record(now_ns, &group, &json),
+            Ok(json) => self.event_record(now.as_nanos(), &group, &json),
             Err(error) => self.failure.note(error.into()),
         }
         if let Some(metrics) = metrics(event) {
-            self.event_record(now_ns, &group, &metrics);
+            self.event_record(now.as_nanos(), &group, &metrics);
         }
     }
 }

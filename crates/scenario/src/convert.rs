@@ -7,7 +7,7 @@ use network::{BucketConfig, DisorderConfig, Limit, Link, LinkConfig, Medium, Que
 use std::net::IpAddr;
 use std::sync::Arc;
 use transport::algorithm::{Choice, ChoiceError, Family, Value};
-use transport::{Config, ReceiveBuffer, path_manager};
+use transport::{Config, Instant, ReceiveBuffer, path_manager};
 
 /// The traces, which `validate` has parsed before.
 pub fn traces(description: &Description) -> Vec<Arc<Trace>> {
@@ -107,12 +107,12 @@ pub fn shaper_change(change: &Change) -> Option<network::Change> {
 /// Tells a client's connection about the change `set` of its address `id`.
 pub fn tell<P: transport::Stream>(connection: &mut transport::Connection<P>, now_ns: u64, id: u8, set: &Change) {
     match set.address {
-        Some(true) => connection.address_back(now_ns, id),
-        Some(false) => connection.address_gone(now_ns, id),
+        Some(true) => connection.address_back(Instant::from_nanos(now_ns), id),
+        Some(false) => connection.address_gone(Instant::from_nanos(now_ns), id),
         None => {}
     }
     if let Some(backup) = set.backup {
-        connection.set_address_backup(now_ns, id, backup);
+        connection.set_address_backup(Instant::from_nanos(now_ns), id, backup);
     }
 }
 

@@ -8,6 +8,7 @@ use scenario::description::Description;
 use scenario::link_meter::LinkMeter;
 use scenario::outcome::SubflowSamples;
 use transport::Host;
+use transport::Instant;
 use wire::Span;
 
 /// The state that a probe reads.
@@ -136,7 +137,9 @@ impl Probe {
                 let sender = application.sender;
                 if let Some(handle) = fabric.subflows[number as usize].handles[sender] {
                     let of = hosts[sender].connection(handle.connection);
-                    self.subflow_samples.show(&self.columns[kind], |columns| of.show(handle.subflow, now_ns, columns));
+                    self.subflow_samples.show(&self.columns[kind], |columns| {
+                        of.show(handle.subflow, Instant::from_nanos(now_ns), columns)
+                    });
                 }
             }
         }

@@ -4,7 +4,7 @@ use crate::probe::{Probe, View};
 use crate::transfer::Transfer;
 use application::{Tally, Told, Window};
 use scenario::outcome::{Connection, Outcome, Work};
-use transport::WaitByteNs;
+use transport::{Instant, WaitByteNs};
 use wire::Span;
 
 /// The outcome at `end_ns`, after `events` events.
@@ -24,8 +24,8 @@ fn note_reinjections(view: &mut View) {
     for transfer in view.transfers.iter_mut().filter(ended) {
         let side = transfer.stream.sender;
         let handle = transfer.subflows.iter().find_map(|&number| view.fabric.subflows[number as usize].handles[side]);
-        transfer.stream.noticed_ns =
-            handle.and_then(|handle| view.hosts[side].connection(handle.connection).first_reinjection_ns());
+        let noticed = handle.and_then(|handle| view.hosts[side].connection(handle.connection).first_reinjection_at());
+        transfer.stream.noticed_ns = noticed.map(Instant::as_nanos);
     }
 }
 
@@ -64,12 +64,12 @@ pub fn tallies(transfer: &Transfer, probe: &Probe, view: &View, warmup_ns: u64, 
         let path = view.fabric.subflows[number as usize].path;
         let receiver = view.fabric.subflows[number as usize].handles[stream.receiver()];
         let sender = view.fabric.subflows[number as usize].handles[stream.sender];
-        let timeouts_ns = sender.map_or(&[][..], |handle| {
-            view.hosts[stream.sender].connection(handle.connection).timeout_times_ns(handle.subflow)
+        let timeouts = sender.map_or(&[][..], |handle| {
+            view.hosts[stream.sender].connection(handle.connection).timeout_times(handle.subflow)
         });
         Tally::of(path, &mark, &probe.kept(number), Told::ALL, window)
             .with_data(data.data_sent, data.data_lost)
-            .with_timeouts(timeouts_ns)
+            .with_timeouts(timeouts)
             .with_waited(receiver.map_or(WaitByteNs::default(), |handle| {
                 view.hosts[stream.receiver()].connection(handle.connection).waited(handle.subflow)
             }))

@@ -4,7 +4,7 @@
 use crate::SimulateError;
 use application::{Amount, CLIENT, GROWTH_LIMIT_BYTES, News, Stream};
 use network::middlebox::ALTERED;
-use transport::{AbortReason, Connection, Event};
+use transport::{AbortReason, Connection, Event, Instant};
 use wire::Span;
 
 /// The data that one connection carries.
@@ -97,7 +97,7 @@ impl Transfer {
             Event::Established => stream.establish_asker(now_ns),
             Event::EndOfStream if side != stream.sender => {
                 stream.end(now_ns);
-                connection.close(now_ns);
+                connection.close(Instant::from_nanos(now_ns));
             }
             Event::Flushed if side == stream.sender => stream.flush(now_ns),
             Event::SubflowClosed(_) | Event::SubflowEstablished(_) if side == stream.sender => {
@@ -122,7 +122,7 @@ impl Transfer {
             if !self.stream.keeps_its_word() {
                 connection.withdraw();
             }
-            connection.close(now_ns);
+            connection.close(Instant::from_nanos(now_ns));
         }
     }
 }
@@ -131,11 +131,11 @@ impl Transfer {
 fn offer(now_ns: u64, stream: &Stream, connection: &mut Connection<Span>) {
     match stream.amount() {
         // Stopped before it started: the stream is empty.
-        _ if stream.is_stopped() => connection.close(now_ns),
+        _ if stream.is_stopped() => connection.close(Instant::from_nanos(now_ns)),
         Amount::Endless => connection.offer(u64::MAX),
         Amount::Bytes(size_bytes) => {
             connection.offer(size_bytes);
-            connection.close(now_ns);
+            connection.close(Instant::from_nanos(now_ns));
         }
         Amount::Steps => connection.offer(stream.step_bytes),
         // Answers are offered when the question is heard.

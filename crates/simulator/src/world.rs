@@ -24,7 +24,7 @@ use scenario::description::{Connection, Description};
 use scenario::outcome::Outcome;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use transport::{Config, ConnectionId, Form, Handle, Host, LocalAddress, Outgoing, Sending, Tuple};
+use transport::{Config, ConnectionId, Form, Handle, Host, Instant, LocalAddress, Outgoing, Sending, Tuple};
 use wire::{SackBlocks, Span};
 
 type Step = Result<(), Box<SimulateError>>;
@@ -144,7 +144,7 @@ impl<'d> World<'d> {
             let (number, side) = (endpoint / 2, endpoint % 2);
             let of = (number as u32, &self.transfers[number]);
             let trace = traces.of(self.description, &self.runtime, of, side);
-            self.hosts[side].connection_mut(id).set_trace(self.now_ns, trace);
+            self.hosts[side].connection_mut(id).set_trace(Instant::from_nanos(self.now_ns), trace);
         }
     }
 
@@ -473,7 +473,7 @@ impl<'d> World<'d> {
             .collect();
         let server = SocketAddr::new(IpAddr::V4(SERVER_ADDRESS), port(kind));
         let config = self.configs[kind][CLIENT].clone();
-        let id = self.hosts[CLIENT].connect(now_ns, config, &addresses, from_port, server);
+        let id = self.hosts[CLIENT].connect(Instant::from_nanos(now_ns), config, &addresses, from_port, server);
         self.endpoints[2 * number + CLIENT].open(id);
         if let Some(traces) = &mut self.traces {
             traces.opened(number as u32, &self.transfers[number]);
@@ -609,7 +609,7 @@ impl<'d> World<'d> {
             }
             let (beside, seq) = (held.segment.tag, held.segment.seq);
             let freed = host.receive_compact_on(
-                self.now_ns,
+                Instant::from_nanos(self.now_ns),
                 handle,
                 held.segment,
                 &SackBlocks::NONE,
@@ -637,7 +637,7 @@ impl<'d> World<'d> {
         if arrived.is_marked() {
             host.connection_mut(handle.connection).congestion_experienced(handle.subflow);
         }
-        host.receive_compact_on(self.now_ns, handle, segment, &blocks, &mut self.outgoing.segment);
+        host.receive_compact_on(Instant::from_nanos(self.now_ns), handle, segment, &blocks, &mut self.outgoing.segment);
         self.fabric.received(arrived);
         Some((to, handle.connection))
     }
@@ -656,7 +656,7 @@ impl<'d> World<'d> {
             host.connection_mut(handle.connection).congestion_experienced(handle.subflow);
         }
         let seq = self.outgoing.segment.seq;
-        host.receive_on(self.now_ns, handle, &mut self.outgoing.segment);
+        host.receive_on(Instant::from_nanos(self.now_ns), handle, &mut self.outgoing.segment);
         if host.connection(handle.connection).has_freed() {
             self.attribute(arrived, (flow, seq), to % 2, handle);
         }
@@ -682,7 +682,7 @@ impl<'d> World<'d> {
         let (number, side) = (flow as usize / 2, to % 2);
         let segment = std::mem::take(&mut self.outgoing.segment);
         let tuple = self.fabric.tuple(number, side);
-        let found = self.hosts[side].receive(self.now_ns, tuple, segment);
+        let found = self.hosts[side].receive(Instant::from_nanos(self.now_ns), tuple, segment);
         let subflow = &mut self.fabric.subflows[number];
         if let Some(handle) = found {
             if self.endpoints[to].id.is_some_and(|id| id != handle.connection) {
@@ -744,13 +744,13 @@ impl<'d> World<'d> {
         let Some(id) = end.id else { return Ok(()) };
         let connection = self.hosts[endpoint % 2].connection_mut(id);
         // Unread data is there if the timer is that of an application that reads slowly.
-        if connection.next_timeout_ns() <= self.now_ns || connection.has_news() {
-            connection.handle_timeout(self.now_ns);
+        if connection.next_timeout().as_nanos() <= self.now_ns || connection.has_news() {
+            connection.handle_timeout(Instant::from_nanos(self.now_ns));
         }
         if connection.has_news() || connection.has_due() {
             return self.drive(endpoint);
         }
-        let timeout_ns = connection.next_timeout_ns();
+        let timeout_ns = connection.next_timeout().as_nanos();
         if timeout_ns < end.timer_ns {
             end.timer_ns = timeout_ns.max(self.now_ns);
             self.fabric.queue.push(self.now_ns, end.timer_ns, self.first_timer + endpoint as u32);
@@ -778,7 +778,7 @@ impl<'d> World<'d> {
             return Err(Box::new(misplaced.into_error(name, application.index)));
         }
         let mut end = &mut self.endpoints[endpoint];
-        while let Some((subflow, form)) = connection.transmit_either(now_ns, &mut self.outgoing) {
+        while let Some((subflow, form)) = connection.transmit_either(Instant::from_nanos(now_ns), &mut self.outgoing) {
             match end.flow(subflow) {
                 Some(flow) if form != Form::Whole => {
                     self.fabric.send_outgoing(now_ns, flow, form, &mut self.outgoing)?;
@@ -791,7 +791,7 @@ impl<'d> World<'d> {
                 }
             }
         }
-        let timeout_ns = connection.next_timeout_ns().min(transfer.next_read_ns(now_ns, side, connection));
+        let timeout_ns = connection.next_timeout().as_nanos().min(transfer.next_read_ns(now_ns, side, connection));
         if timeout_ns < end.timer_ns {
             end.timer_ns = timeout_ns.max(now_ns);
             self.fabric.queue.push(now_ns, end.timer_ns, self.first_timer + endpoint as u32);

@@ -4,6 +4,7 @@ use algorithm::declare::{HOUR, MICROSECOND, MILLISECOND, SECOND, flag, time, who
 use algorithm::{About, Declared, Order, declared, words};
 
 use crate::path_manager::LocalAddress;
+use crate::time::Duration;
 use crate::{congestion, path_manager, scheduler};
 
 words! {
@@ -138,6 +139,18 @@ impl TcpOptions {
     pub const ABOUT: About = About::new("tcp", "how TCP behaves, at both ends and on each subflow", "RFC 9293")
         .parameters(TcpOptions::PARAMETERS)
         .orders(&[Order::at_most("rto_min", "rto_max")]);
+
+    /// The least retransmission timeout.
+    #[must_use]
+    pub fn rto_min(&self) -> Duration {
+        Duration::from_nanos(self.rto_min_ns)
+    }
+
+    /// The greatest retransmission timeout.
+    #[must_use]
+    pub fn rto_max(&self) -> Duration {
+        Duration::from_nanos(self.rto_max_ns)
+    }
 
     /// Whether selective acknowledgments are offered.
     #[must_use]

@@ -15,6 +15,7 @@ use crate::names::{ConnectionId, Handle, SubflowId, Tuple};
 use crate::queue::Stream;
 use crate::secrets::Secrets;
 use crate::tcp::subflow::ResetAnswer;
+use crate::time::Instant;
 use crate::time_wait::{TimeWait, Verdict};
 use crate::unicast::is_unicast;
 use crate::{Config, LocalAddress};
@@ -118,7 +119,7 @@ impl<P: Stream> Host<P> {
     /// [`Host::free_port`]. Panics when `local` is empty.
     pub fn connect(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         config: impl Into<Arc<Config>>,
         local: &[LocalAddress],
         local_port: u16,
@@ -130,7 +131,7 @@ impl<P: Stream> Host<P> {
         if config.joins_at_once {
             key = agreed_keys(tuple.local, tuple.remote)[0];
         }
-        let connection = Connection::open(now_ns, config, local, tuple, key, secrets);
+        let connection = Connection::open(now, config, local, tuple, key, secrets);
         let id = self.add(connection);
         self.adopt_new_subflows(id);
         id
@@ -197,11 +198,11 @@ impl<P: Stream> Host<P> {
     /// A segment from the network. Finds its subflow, or opens one: a connection for a SYN to a listening port, a
     /// subflow for an MP_JOIN with a known token. A stray is answered with a reset, which waits in
     /// [`Host::transmit`], and the answer is `None`.
-    pub fn receive(&mut self, now_ns: u64, tuple: Tuple, mut segment: Segment<P>) -> Option<Handle> {
+    pub fn receive(&mut self, now: Instant, tuple: Tuple, mut segment: Segment<P>) -> Option<Handle> {
         let opens = segment.flags.syn() && !segment.flags.ack() && !segment.flags.rst();
         if let Some(at) = self.by_tuple.get(&tuple) {
             if !(opens && self.connection(at.connection).is_closed(at.subflow)) {
-                self.receive_on(now_ns, at, &mut segment);
+                self.receive_on(now, at, &mut segment);
                 if self.backlog.as_ref().is_some_and(|backlog| backlog.is_half_open(at.connection)) {
                     self.note_handshake(at.connection);
                 }
@@ -213,7 +214,7 @@ impl<P: Stream> Host<P> {
         if !is_unicast(tuple.local.ip()) || !is_unicast(tuple.remote.ip()) {
             return None; // RFC 9293 §3.9.2.3, MUST-57 and MUST-63: without an answer, which would go to a group
         }
-        match self.time_wait.receive(now_ns, tuple, &segment) {
+        match self.time_wait.receive(now, tuple, &segment) {
             Some(Verdict::Answer(answer)) => {
                 if let Some(answer) = answer {
                     self.say(tuple, answer);
@@ -230,7 +231,7 @@ impl<P: Stream> Host<P> {
                 })
             });
             match join {
-                Some(token) => match self.accept_join(now_ns, tuple, token, &segment) {
+                Some(token) => match self.accept_join(now, tuple, token, &segment) {
                     Ok(handle) => return Some(handle),
                     Err((reason, transient)) => {
                         self.refuse(tuple, &segment, Some(reason.option(transient)));
@@ -238,7 +239,7 @@ impl<P: Stream> Host<P> {
                     }
                 },
                 None => {
-                    if let Some(handle) = self.accept(now_ns, tuple, &segment) {
+                    if let Some(handle) = self.accept(now, tuple, &segment) {
                         return Some(handle);
                     }
                 }
@@ -253,16 +254,16 @@ impl<P: Stream> Host<P> {
 
     /// An ICMP error has come to this host. Finds the subflow whose segment it quotes (RFC 9293, MUST-54), which
     /// [judges it](Connection::icmp).
-    pub fn icmp(&mut self, now_ns: u64, error: &IcmpError) -> Option<Handle> {
+    pub fn icmp(&mut self, now: Instant, error: &IcmpError) -> Option<Handle> {
         let at = self.subflow_at(Tuple { local: error.local, remote: error.remote })?;
-        self.connection_mut(at.connection).icmp(now_ns, at.subflow, error);
+        self.connection_mut(at.connection).icmp(now, at.subflow, error);
         if self.backlog.as_ref().is_some_and(|backlog| backlog.is_half_open(at.connection)) {
             self.note_handshake(at.connection);
         }
         Some(at)
     }
 
-    fn accept(&mut self, now_ns: u64, tuple: Tuple, syn: &Segment<P>) -> Option<Handle> {
+    fn accept(&mut self, now: Instant, tuple: Tuple, syn: &Segment<P>) -> Option<Handle> {
         let config = self.listeners.get(&tuple.local.port())?.clone();
         if let Some(oldest) = self.backlog.as_mut().and_then(Backlog::make_room) {
             self.forget(oldest);
@@ -271,7 +272,7 @@ impl<P: Stream> Host<P> {
         if config.joins_at_once {
             key = agreed_keys(tuple.remote, tuple.local)[1];
         }
-        let connection = Connection::accept(now_ns, config, &self.addresses, tuple, key, secrets, syn);
+        let connection = Connection::accept(now, config, &self.addresses, tuple, key, secrets, syn);
         let id = self.add(connection);
         if let Some(backlog) = &mut self.backlog {
             backlog.begin(id);
@@ -282,14 +283,14 @@ impl<P: Stream> Host<P> {
 
     fn accept_join(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         tuple: Tuple,
         token: u32,
         syn: &Segment<P>,
     ) -> Result<Handle, (ResetReason, bool)> {
         // RFC 8684 §3.2: an unknown token is refused with a reset that names an MPTCP-specific error.
         let id = *self.by_token.get(&self.secrets.blinded(token)).ok_or((ResetReason::MptcpError, false))?;
-        let subflow = self.connection_mut(id).accept_join(now_ns, tuple, syn)?;
+        let subflow = self.connection_mut(id).accept_join(now, tuple, syn)?;
         self.adopt_new_subflows(id);
         Ok(Handle { connection: id, subflow })
     }
@@ -330,12 +331,12 @@ impl<P: Stream> Host<P> {
 
     /// Frees a connection that is over, of which nothing is left to read, to hear or to send, as [`Host::forget`] does, but
     /// keeps the ends of its subflows that are in TIME-WAIT for the rest of that time. Answers whether it could be done.
-    pub fn rest(&mut self, now_ns: u64, id: ConnectionId) -> bool {
+    pub fn rest(&mut self, now: Instant, id: ConnectionId) -> bool {
         let Some(connection) = self.connections.get_mut(id.0 as usize).and_then(Option::as_mut) else { return false };
         if !connection.is_at_rest() {
             return false;
         }
-        let resting = connection.take_resting(now_ns);
+        let resting = connection.take_resting(now);
         self.forget(id);
         for (tuple, resting) in resting {
             self.time_wait.insert(tuple, resting);
@@ -344,14 +345,14 @@ impl<P: Stream> Host<P> {
     }
 
     /// Forgets what was in TIME-WAIT long enough.
-    pub fn expire(&mut self, now_ns: u64) {
-        self.time_wait.expire(now_ns);
+    pub fn expire(&mut self, now: Instant) {
+        self.time_wait.expire(now);
     }
 
     /// A segment from the network for a subflow that the driver knows already. Its content is taken out of it.
-    pub fn receive_on(&mut self, now_ns: u64, at: Handle, segment: &mut Segment<P>) {
+    pub fn receive_on(&mut self, now: Instant, at: Handle, segment: &mut Segment<P>) {
         let connection = self.connections[at.connection.0 as usize].as_mut().expect(KNOWN);
-        connection.receive(now_ns, at.subflow, segment);
+        connection.receive(now, at.subflow, segment);
         if connection.has_unadopted() {
             self.adopt_new_subflows(at.connection);
         }
@@ -362,14 +363,14 @@ impl<P: Stream> Host<P> {
     #[inline(always)]
     pub fn receive_compact_on(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         at: Handle,
         segment: &mut Compact<P>,
         blocks: &SackBlocks,
         whole: &mut Segment<P>,
     ) -> bool {
         let connection = self.connections[at.connection.0 as usize].as_mut().expect(KNOWN);
-        connection.receive_compact(now_ns, at.subflow, segment, blocks, whole);
+        connection.receive_compact(now, at.subflow, segment, blocks, whole);
         let freed = connection.has_freed();
         if connection.has_unadopted() {
             self.adopt_new_subflows(at.connection);

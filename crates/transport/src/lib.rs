@@ -6,13 +6,13 @@
 //!
 //! 1. hand a segment that arrives to [`Host::receive`] (or to [`Host::receive_on`], when it knows the subflow);
 //! 2. call [`Connection::transmit`] until it answers `None`, and put each segment on its way;
-//! 3. call [`Connection::handle_timeout`] at [`Connection::next_timeout_ns`], then step 2 again;
+//! 3. call [`Connection::handle_timeout`] at [`Connection::next_timeout`], then step 2 again;
 //! 4. hand ICMP errors about its segments to [`Host::icmp`];
 //! 5. ask [`Connection::poll_event`] and [`Connection::read`] for what happened and what arrived.
 //!
 //! Nothing here knows a wall clock, draws from a global random source or iterates in hash order: the same calls give
 //! the same segments. Keys, nonces and initial sequence numbers come from the seeded generator a host is made with, or from
-//! a source given with [`Host::with_source`]. Times are nanoseconds on the driver's clock, windows are segments, data is bytes.
+//! a source given with [`Host::with_source`]. Times are [`Instant`]s on the driver's clock, in nanoseconds, windows are segments, data is bytes.
 
 mod backlog;
 mod by_tuple;
@@ -54,6 +54,7 @@ pub use names::{ConnectionId, Handle, SubflowId, Tuple};
 pub use path_manager::LocalAddress;
 pub use queue::{ByteQueue, Kept, SendQueue, SpanLen, SpanQueue, Stream, worth_joining};
 pub use statistics::{DelayHistogram, Statistics};
+pub use time::{Duration, Instant};
 pub use trace::{Trace, TraceEvent};
 pub use unicast::is_unicast;
 pub use waits::{Sending, WaitByteNs};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::offset::Offset;
 use crate::queue::{Kept, Stream};
+use crate::time::Instant;
 
 /// A piece of what is to be put in order.
 pub trait Part: Clone {
@@ -60,7 +61,7 @@ pub struct Piece<P> {
     /// Place of the first byte in the connection's stream; [`UNMAPPED`] while no mapping is known.
     pub offset: Offset,
     /// When it reached this host.
-    pub arrival_ns: u64,
+    pub arrived_at: Instant,
 }
 
 /// No data sequence mapping is known yet.
@@ -73,7 +74,7 @@ pub struct PieceSlot<K> {
     /// Its place in the stream: by its mapping and by its own account, or by the latter alone.
     place: Offset,
     unmapped: bool,
-    arrival_ns: u64,
+    arrived_at: Instant,
 }
 
 impl<P: Stream> Part for Piece<P> {
@@ -94,7 +95,7 @@ impl<P: Stream> Part for Piece<P> {
             at: from,
             payload: self.payload.slice((from - self.at) as usize, (to - self.at) as usize),
             offset: if self.offset == UNMAPPED { UNMAPPED } else { self.offset + (from - self.at) },
-            arrival_ns: self.arrival_ns,
+            arrived_at: self.arrived_at,
         }
     }
 
@@ -103,7 +104,7 @@ impl<P: Stream> Part for Piece<P> {
     }
 
     fn free_slot() -> Self::Slot {
-        PieceSlot { kept: P::Kept::keep(P::empty()), place: Offset::FIRST, unmapped: false, arrival_ns: 0 }
+        PieceSlot { kept: P::Kept::keep(P::empty()), place: Offset::FIRST, unmapped: false, arrived_at: Instant::ZERO }
     }
 
     #[inline]
@@ -115,7 +116,7 @@ impl<P: Stream> Part for Piece<P> {
     fn into_slot(self) -> Self::Slot {
         let place = Offset::after(P::Kept::place(&self.payload, self.offset.octets()));
         let unmapped = self.offset == UNMAPPED;
-        PieceSlot { kept: P::Kept::keep(self.payload), place, unmapped, arrival_ns: self.arrival_ns }
+        PieceSlot { kept: P::Kept::keep(self.payload), place, unmapped, arrived_at: self.arrived_at }
     }
 
     #[inline]
@@ -125,9 +126,9 @@ impl<P: Stream> Part for Piece<P> {
 
     #[inline]
     fn from_slot(slot: Self::Slot, at: u64) -> Self {
-        let PieceSlot { kept, place, unmapped, arrival_ns } = slot;
+        let PieceSlot { kept, place, unmapped, arrived_at } = slot;
         let offset = if unmapped { UNMAPPED } else { place };
-        Piece { at, payload: kept.into_payload(place.octets()), offset, arrival_ns }
+        Piece { at, payload: kept.into_payload(place.octets()), offset, arrived_at }
     }
 }
 
@@ -214,7 +215,12 @@ mod tests {
     use wire::Span;
 
     fn piece(at: u64, end: u64) -> Piece<Span> {
-        Piece { at, payload: Span { offset: at, len: (end - at) as u32 }, offset: Offset::after(at), arrival_ns: 0 }
+        Piece {
+            at,
+            payload: Span { offset: at, len: (end - at) as u32 },
+            offset: Offset::after(at),
+            arrived_at: Instant::ZERO,
+        }
     }
 
     proptest! {
@@ -244,16 +250,16 @@ mod tests {
         #[test]
         fn a_slot_gives_back_what_it_took(at in 0u64..9, offset in 0u64..9, place in 0u64..9, len in 1u32..9, mapped: bool) {
             let offset = if mapped { Offset::after(offset) } else { UNMAPPED };
-            let piece = Piece { at, payload: Span { offset: place, len }, offset, arrival_ns: 7 };
+            let piece = Piece { at, payload: Span { offset: place, len }, offset, arrived_at: Instant::from_nanos(7) };
             prop_assert_eq!(piece.fits_slot(), !mapped || offset == Offset::after(place));
             if piece.fits_slot() {
                 let slot = piece.clone().into_slot();
                 prop_assert_eq!(Piece::<Span>::slot_len(&slot), u64::from(len));
                 let back = Piece::<Span>::from_slot(slot, at);
-                let all = |p: &Piece<Span>| (p.at, p.payload, p.offset, p.arrival_ns);
+                let all = |p: &Piece<Span>| (p.at, p.payload, p.offset, p.arrived_at);
                 prop_assert_eq!(all(&back), all(&piece));
             }
-            let bytes = Piece { at, payload: vec![3; len as usize], offset, arrival_ns: 7 };
+            let bytes = Piece { at, payload: vec![3; len as usize], offset, arrived_at: Instant::from_nanos(7) };
             let back = Piece::<Vec<u8>>::from_slot(bytes.clone().into_slot(), at);
             prop_assert!(bytes.fits_slot() && (back.payload, back.offset) == (bytes.payload, bytes.offset));
         }

@@ -11,6 +11,7 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::names::Tuple;
+use crate::time::Instant;
 
 /// RFC 6528 §3: the clock of initial sequence numbers ticks every 4 µs.
 const ISN_TICK_NS: u64 = 4_000;
@@ -82,14 +83,14 @@ impl Secrets {
 
     /// The initial sequence number of a subflow: the clock plus a keyed hash of both ends (RFC 6528 §3), so that a later
     /// subflow between the same ends begins above an earlier one, and nobody else can tell where.
-    pub fn initial_sequence_number(&mut self, now_ns: u64, tuple: Tuple) -> u32 {
+    pub fn initial_sequence_number(&mut self, now: Instant, tuple: Tuple) -> u32 {
         let Some(system) = &self.system else { return self.seeded.next_u32() };
         let mut message = Vec::with_capacity(37);
         message.push(Purpose::SequenceNumber as u8);
         for end in [tuple.local, tuple.remote] {
             append(&mut message, end);
         }
-        system.hash(&message).wrapping_add(now_ns / ISN_TICK_NS) as u32
+        system.hash(&message).wrapping_add(now.as_nanos() / ISN_TICK_NS) as u32
     }
 
     /// What stands for a token where tokens are looked up. The time of a search tells how far two numbers agree; about
@@ -135,16 +136,16 @@ mod tests {
     #[test]
     fn an_initial_sequence_number_is_the_clock_plus_a_keyed_hash_of_the_ends() {
         let mut secrets = counting();
-        let at = |secrets: &mut Secrets, now_ns, port| secrets.initial_sequence_number(now_ns, tuple(port));
-        let first = at(&mut secrets, 0, 50_000);
+        let at = |secrets: &mut Secrets, now, port| secrets.initial_sequence_number(now, tuple(port));
+        let first = at(&mut secrets, Instant::ZERO, 50_000);
         assert_eq!(first, 0xa1b4_8c75);
         // Later between the same ends: 250,000 a second more, also past the end of the numbers.
-        assert_eq!(at(&mut secrets, 1_000_000_000, 50_000), first.wrapping_add(250_000));
-        assert_eq!(at(&mut secrets, 40_000_000_000_000, 50_000), first.wrapping_add(10_000_000_000_u64 as u32));
+        assert_eq!(at(&mut secrets, Instant::from_secs(1), 50_000), first.wrapping_add(250_000));
+        assert_eq!(at(&mut secrets, Instant::from_secs(40000), 50_000), first.wrapping_add(10_000_000_000_u64 as u32));
         // Between others: elsewhere altogether.
-        assert!(at(&mut secrets, 0, 50_001).abs_diff(first) > 1 << 16);
+        assert!(at(&mut secrets, Instant::ZERO, 50_001).abs_diff(first) > 1 << 16);
         let other = &mut Secrets::system(Xoshiro256PlusPlus::seed_from_u64(1), Box::new(|out| out.fill(9)));
-        assert!(at(other, 0, 50_000).abs_diff(first) > 1 << 16);
+        assert!(at(other, Instant::ZERO, 50_000).abs_diff(first) > 1 << 16);
     }
 
     #[test]
@@ -167,7 +168,7 @@ mod tests {
         assert_eq!(secrets.draw_u64(), expected.next_u64());
         let mut connection = secrets.for_connection();
         let mut own = Xoshiro256PlusPlus::seed_from_u64(expected.next_u64());
-        assert_eq!(connection.initial_sequence_number(99, tuple(1)), own.next_u32());
+        assert_eq!(connection.initial_sequence_number(Instant::from_nanos(99), tuple(1)), own.next_u32());
         assert_eq!(connection.draw_u32(), own.next_u32());
         assert_eq!(secrets.blinded(7), 7);
     }

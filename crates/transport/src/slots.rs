@@ -159,18 +159,24 @@ mod tests {
     use super::*;
     use crate::mptcp::Early;
     use crate::offset::Offset;
+    use crate::time::Instant;
     use proptest::prelude::*;
     use wire::Span;
 
     fn piece(at: u64, len: u64, via: u8) -> Early<Span> {
-        Early { at: Offset::after(at), payload: Span { offset: at, len: len as u32 }, arrival_ns: u64::from(via), via }
+        Early {
+            at: Offset::after(at),
+            payload: Span { offset: at, len: len as u32 },
+            arrived_at: Instant::from_nanos(u64::from(via)),
+            via,
+        }
     }
 
     /// What comes out from `next` on, as place, length and subflow.
     fn drain(slots: &mut Slots<Early<Span>>, next: &mut u64) -> Vec<(u64, u64, u8)> {
         let mut out = Vec::new();
         while let Some(p) = slots.pop(*next) {
-            assert_eq!((p.payload.offset, p.at(), p.arrival_ns), (*next, *next, u64::from(p.via)));
+            assert_eq!((p.payload.offset, p.at(), p.arrived_at), (*next, *next, Instant::from_nanos(p.via.into())));
             out.push((p.at(), p.len(), p.via));
             *next = p.end();
         }

@@ -1,5 +1,7 @@
 //! What a subflow counts.
 
+use crate::time::{Duration, Instant};
+
 /// Counters since the subflow began, and its present state. A driver subtracts snapshots.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Statistics {
@@ -53,8 +55,8 @@ pub struct Statistics {
 pub(crate) struct SentCounts {
     pub data_segments: u64,
     pub cwnd_integral_segment_ns: f64,
-    pub cwnd_integral_until_ns: u64,
-    pub established_ns: u64,
+    pub cwnd_integral_until: Instant,
+    pub established_at: Instant,
     pub retransmissions: u64,
 }
 
@@ -73,11 +75,11 @@ pub(crate) struct WaitedCounts {
 }
 
 impl SentCounts {
-    pub fn extend_cwnd(&mut self, cwnd: f64, now_ns: u64) {
-        if self.established_ns > 0 || self.cwnd_integral_until_ns > 0 {
-            self.cwnd_integral_segment_ns += cwnd * (now_ns - self.cwnd_integral_until_ns) as f64;
+    pub fn extend_cwnd(&mut self, cwnd: f64, now: Instant) {
+        if !self.established_at.is_zero() || !self.cwnd_integral_until.is_zero() {
+            self.cwnd_integral_segment_ns += cwnd * (now - self.cwnd_integral_until).as_nanos() as f64;
         }
-        self.cwnd_integral_until_ns = now_ns;
+        self.cwnd_integral_until = now;
     }
 }
 
@@ -101,15 +103,15 @@ struct Buckets {
 const BUCKETS_AN_OCTAVE: u32 = 8;
 
 impl DelayHistogram {
-    /// `bytes` were delivered `delay_ns` after they had arrived.
-    pub fn add(&mut self, delay_ns: u64, bytes: u64) {
+    /// `bytes` were delivered `delay` after they had arrived.
+    pub fn add(&mut self, delay: Duration, bytes: u64) {
         self.total_bytes += bytes;
-        if delay_ns == 0 {
+        if delay.is_zero() {
             return;
         }
         let waited = self.waited.get_or_insert_default();
-        waited.sum_byte_ns += u128::from(delay_ns) * u128::from(bytes);
-        let bucket = Self::bucket(delay_ns);
+        waited.sum_byte_ns += u128::from(delay.as_nanos()) * u128::from(bytes);
+        let bucket = Self::bucket(delay.as_nanos());
         let i = bucket.wrapping_sub(waited.first);
         if let Some(count) = waited.counts.get_mut(i) {
             *count += bytes;
@@ -218,9 +220,9 @@ mod tests {
     fn quantiles_within_a_bucket() {
         let mut h = DelayHistogram::default();
         assert_eq!((h.mean_s(), h.quantile_s(0.95)), (None, None));
-        h.add(0, 900);
-        h.add(10_000_000, 60);
-        h.add(100_000_000, 40);
+        h.add(Duration::ZERO, 900);
+        h.add(Duration::from_millis(10), 60);
+        h.add(Duration::from_millis(100), 40);
         assert!((h.mean_s().unwrap() - 0.0046).abs() < 1e-12);
         assert_eq!(h.quantile_s(0.9), Some(0.0));
         let p95 = h.quantile_s(0.95).unwrap();
@@ -234,8 +236,8 @@ mod tests {
         let delays = [(0, 500), (3_000_000, 70), (9_000_000, 20), (400_000_000, 10), (0, 400), (1, 5)];
         let (mut all, mut parts) = (DelayHistogram::default(), [DelayHistogram::default(), DelayHistogram::default()]);
         for (n, (delay_ns, bytes)) in delays.into_iter().enumerate() {
-            all.add(delay_ns, bytes);
-            parts[n % 2].add(delay_ns, bytes);
+            all.add(Duration::from_nanos(delay_ns), bytes);
+            parts[n % 2].add(Duration::from_nanos(delay_ns), bytes);
         }
         let mut merged = DelayHistogram::default();
         parts.iter().for_each(|part| merged.merge(part));

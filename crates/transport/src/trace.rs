@@ -11,11 +11,12 @@
 use serde::Serialize;
 
 use crate::names::{SubflowId, Tuple};
+use crate::time::Instant;
 
 /// Hears what a connection decides.
 pub trait Trace: std::fmt::Debug + Send {
-    /// Something was decided at `now_ns`.
-    fn event(&mut self, now_ns: u64, event: &TraceEvent);
+    /// Something was decided at `now`.
+    fn event(&mut self, now: Instant, event: &TraceEvent);
 }
 
 /// Declares the events with their names, and the list of all names.

@@ -2,10 +2,11 @@
 //! keeps its windows, and the boxed variant for controls from outside answers as the built-in one does.
 
 use proptest::prelude::*;
+use transport::Duration;
+use transport::Instant;
 use transport::congestion::{Ack, Choice, Controller, Phase, View, Window};
 use transport::plugin::Origin;
 
-const MS: u64 = 1_000_000;
 const SUBFLOWS: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +64,7 @@ struct Connection {
     boxed: Box<dyn transport::congestion::CongestionControl>,
     group: Vec<View>,
     before: Vec<Option<Window>>,
-    now_ns: u64,
+    now: Instant,
     /// No window has a reason to be larger: what it began with and all that was acknowledged since.
     most: Vec<f64>,
 }
@@ -75,7 +76,7 @@ impl Connection {
             boxed: Box::new(choice.make(&Origin::alone(1))),
             group: vec![View::new(10.0, 1420); SUBFLOWS],
             before: vec![None; SUBFLOWS],
-            now_ns: 1,
+            now: Instant::from_nanos(1),
             most: vec![10.0; SUBFLOWS],
         }
     }
@@ -89,38 +90,38 @@ impl Connection {
     }
 
     fn apply(&mut self, r: usize, operation: Operation) -> Result<(), TestCaseError> {
-        self.now_ns += MS;
-        let now_ns = self.now_ns;
+        self.now += Duration::from_millis(1);
+        let now = self.now;
         if let Operation::Idle { ms } = operation {
-            self.now_ns += ms * MS;
+            self.now += Duration::from_millis(ms);
             return Ok(());
         }
         let View { active, phase, cwnd, ssthresh, .. } = self.group[r];
         match operation {
             Operation::Join { rtt_ms, mss } if !active => {
-                let srtt_ns = rtt_ms * MS;
-                self.group[r] = View { srtt_ns, min_rtt_ns: srtt_ns, active: true, ..View::new(10.0, mss) };
+                let rtt = Duration::from_millis(rtt_ms);
+                self.group[r] = View { srtt: rtt, min_rtt: rtt, active: true, ..View::new(10.0, mss) };
                 (self.before[r], self.most[r]) = (None, 10.0);
-                self.built_in.on_join(&self.group, r, now_ns);
-                self.boxed.on_join(&self.group, r, now_ns);
+                self.built_in.on_join(&self.group, r, now);
+                self.boxed.on_join(&self.group, r, now);
             }
             _ if !active => {}
             Operation::Leave => {
                 self.group[r].active = false;
-                self.built_in.on_leave(&self.group, r, now_ns);
-                self.boxed.on_leave(&self.group, r, now_ns);
+                self.built_in.on_leave(&self.group, r, now);
+                self.boxed.on_leave(&self.group, r, now);
             }
             Operation::Reroute { rtt_ms } => {
-                self.group[r].srtt_ns = rtt_ms * MS;
-                self.group[r].min_rtt_ns = self.group[r].min_rtt_ns.min(rtt_ms * MS);
+                self.group[r].srtt = Duration::from_millis(rtt_ms);
+                self.group[r].min_rtt = self.group[r].min_rtt.min(Duration::from_millis(rtt_ms));
             }
             Operation::Acknowledge { eighths, sampled, limited } if phase != Phase::Recovery => {
                 let acked_segments = f64::from(eighths) / 8.0;
                 let view = &mut self.group[r];
                 view.in_flight = cwnd as u32;
                 view.bytes_since_loss += (acked_segments * f64::from(view.mss)) as u64;
-                let rtt_ns = sampled.then_some(view.srtt_ns);
-                let ack = Ack { now_ns, acked_segments, rtt_ns, cwnd_limited: limited };
+                let rtt = sampled.then_some(view.srtt);
+                let ack = Ack { now, acked_segments, rtt, cwnd_limited: limited };
                 let w = self.built_in.on_ack(&self.group, r, &ack);
                 let boxed = self.boxed.on_ack(&self.group, r, &ack);
                 prop_assert_eq!(w.cwnd.to_bits(), boxed.cwnd.to_bits(), "the boxed control answers otherwise");
@@ -137,8 +138,7 @@ impl Connection {
             }
             Operation::Lose if phase == Phase::Open => {
                 self.before[r] = Some(Window { cwnd, ssthresh });
-                let answers =
-                    [self.built_in.on_loss(&self.group, r, now_ns), self.boxed.on_loss(&self.group, r, now_ns)];
+                let answers = [self.built_in.on_loss(&self.group, r, now), self.boxed.on_loss(&self.group, r, now)];
                 self.reduced(r, answers, cwnd)?;
                 let view = &mut self.group[r];
                 view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
@@ -152,13 +152,13 @@ impl Connection {
                     self.before[r] = Some(Window { cwnd, ssthresh });
                 }
                 let answers =
-                    [self.built_in.on_timeout(&self.group, r, now_ns), self.boxed.on_timeout(&self.group, r, now_ns)];
+                    [self.built_in.on_timeout(&self.group, r, now), self.boxed.on_timeout(&self.group, r, now)];
                 self.reduced(r, answers, cwnd)?;
                 (self.group[r].phase, self.group[r].cwnd) = (Phase::Loss, 1.0);
             }
             Operation::Mark { abe } if phase == Phase::Open => {
                 let answers =
-                    [self.built_in.on_ecn(&self.group, r, now_ns, abe), self.boxed.on_ecn(&self.group, r, now_ns, abe)];
+                    [self.built_in.on_ecn(&self.group, r, now, abe), self.boxed.on_ecn(&self.group, r, now, abe)];
                 self.reduced(r, answers, cwnd)?;
                 self.group[r].cwnd = self.group[r].ssthresh.min(cwnd);
             }
@@ -167,8 +167,8 @@ impl Connection {
                 let view = &mut self.group[r];
                 (view.cwnd, view.ssthresh) = (view.cwnd.max(before.cwnd), view.ssthresh.max(before.ssthresh));
                 view.phase = Phase::Open;
-                self.built_in.on_undo(&self.group, r, now_ns);
-                self.boxed.on_undo(&self.group, r, now_ns);
+                self.built_in.on_undo(&self.group, r, now);
+                self.boxed.on_undo(&self.group, r, now);
             }
             _ => {}
         }

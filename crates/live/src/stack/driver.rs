@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use transport::{Config, Connection, ConnectionId, Host, LocalAddress, Outgoing, SubflowId, Tuple};
+use transport::{Config, Connection, ConnectionId, Host, Instant, LocalAddress, Outgoing, SubflowId, Tuple};
 use wire::{Checksums, Ecn, EncodeError, IpHeader, Segment};
 
 use super::bundle::{Bundle, Lane};
@@ -123,7 +123,7 @@ impl Driver {
                 other.id = 128 + place as u8;
             }
         }
-        self.host.expire(now_ns);
+        self.host.expire(Instant::from_nanos(now_ns));
         let port = self.host.free_port(addresses[0].address, remote)?;
         Some(self.open(now_ns, config, &addresses, port, remote))
     }
@@ -138,7 +138,7 @@ impl Driver {
         port: u16,
         remote: SocketAddr,
     ) -> ConnectionId {
-        let id = self.host.connect(now_ns, config, local, port, remote);
+        let id = self.host.connect(Instant::from_nanos(now_ns), config, local, port, remote);
         self.touch(id);
         self.slots[id.0 as usize].owned = true;
         id
@@ -168,7 +168,7 @@ impl Driver {
     /// Frees a connection that is over and has nothing left to read, report or send. Returns whether it was freed; its
     /// identifier may then be reused.
     pub fn release(&mut self, now_ns: u64, id: ConnectionId) -> bool {
-        let released = self.host.rest(now_ns, id);
+        let released = self.host.rest(Instant::from_nanos(now_ns), id);
         if released {
             self.clear(id);
         }
@@ -269,7 +269,7 @@ impl Driver {
         let Some((ip, segment)) = decoded.ok().filter(|(ip, _)| self.device_of.contains_key(&ip.dst)) else {
             match wire::decode_icmp(frame.get(HEADER_LEN..).unwrap_or_default()) {
                 Some(error) => {
-                    if let Some(at) = self.host.icmp(now_ns, &error) {
+                    if let Some(at) = self.host.icmp(Instant::from_nanos(now_ns), &error) {
                         self.touch(at.connection);
                     }
                 }
@@ -288,7 +288,7 @@ impl Driver {
             self.host.connection_mut(at.connection).congestion_experienced(at.subflow);
         }
         let acknowledged = segment.flags.ack().then_some(segment.ack);
-        if let Some(at) = self.host.receive(now_ns, tuple, segment.map_payload(Chunk::from)) {
+        if let Some(at) = self.host.receive(Instant::from_nanos(now_ns), tuple, segment.map_payload(Chunk::from)) {
             if let Some(ack) = acknowledged {
                 mappings_of(&mut self.mappings, at.connection, at.subflow).acknowledged(ack);
             }
@@ -303,14 +303,14 @@ impl Driver {
 
     /// Runs the timers that are due.
     pub fn handle_timeouts(&mut self, now_ns: u64) {
-        self.host.expire(now_ns);
+        self.host.expire(Instant::from_nanos(now_ns));
         while let Some(&(at_ns, id)) = self.timers.first() {
             if at_ns > now_ns {
                 break;
             }
             self.timers.pop_first();
             self.slots[id as usize].timer_ns = u64::MAX;
-            self.connection_mut(ConnectionId(id)).handle_timeout(now_ns);
+            self.connection_mut(ConnectionId(id)).handle_timeout(Instant::from_nanos(now_ns));
         }
     }
 
@@ -322,7 +322,9 @@ impl Driver {
         let mut lane = None;
         loop {
             let connection = self.host.connection_mut(id);
-            let Some(subflow) = connection.transmit_into(now_ns, &mut self.outgoing) else { break };
+            let Some(subflow) = connection.transmit_into(Instant::from_nanos(now_ns), &mut self.outgoing) else {
+                break;
+            };
             let (ecn, fields) = (self.outgoing.ecn, connection.ip_fields());
             let next = Lane { tuple: connection.tuple(subflow), ecn, fields, connection: id, subflow };
             let standing = mappings_of(&mut self.mappings, id, subflow).apply(&mut self.outgoing.segment);
@@ -340,13 +342,13 @@ impl Driver {
         if (slot.retired || stillborn) && self.forget(now_ns, id) {
             return Ok(());
         }
-        let timer_ns = self.host.connection(id).next_timeout_ns();
+        let timer = self.host.connection(id).next_timeout();
         let slot = &mut self.slots[id.0 as usize];
-        if slot.timer_ns != timer_ns {
+        if slot.timer_ns != timer.as_nanos() {
             self.timers.remove(&(slot.timer_ns, id.0));
-            slot.timer_ns = timer_ns;
-            if timer_ns != u64::MAX {
-                self.timers.insert((timer_ns, id.0));
+            slot.timer_ns = timer.as_nanos();
+            if !timer.is_never() {
+                self.timers.insert((slot.timer_ns, id.0));
             }
         }
         Ok(())

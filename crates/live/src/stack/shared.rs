@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use transport::{Connection, ConnectionId, Event};
+use transport::{Connection, ConnectionId, Event, Instant};
 
 use super::budget::Budget;
 use super::chunk::Chunk;
@@ -198,7 +198,7 @@ impl Shared {
         }
         if state.close_requested && state.to_send.is_empty() && !state.closed_at_transport {
             state.closed_at_transport = true;
-            connection.close(now_ns);
+            connection.close(Instant::from_nanos(now_ns));
         }
         state.more_to_read = true;
         while state.accepted && state.received_bytes < READ_LIMIT && budget.allows(state.received_bytes as u64) {

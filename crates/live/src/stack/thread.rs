@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use transport::path_manager::PathAction;
-use transport::{Config, ConnectionId};
+use transport::{Config, ConnectionId, Instant};
 
 use super::device::{Counters, Device};
 use super::driver::Driver;
@@ -218,7 +218,7 @@ impl Worker {
             waiting.push_back(Arc::clone(&shared));
             self.mailbox.arrived.notify_all();
         } else {
-            self.driver.connection_mut(id).abort(now_ns);
+            self.driver.connection_mut(id).abort(Instant::from_nanos(now_ns));
             self.driver.retire(id);
         }
         self.sockets.insert(id, shared);
@@ -249,7 +249,7 @@ impl Worker {
             if socket.has_gone_on(now_ns + ORPHAN_NS) {
                 self.orphans.insert((now_ns + ORPHAN_NS, id));
             } else {
-                self.driver.connection_mut(id).abort(now_ns);
+                self.driver.connection_mut(id).abort(Instant::from_nanos(now_ns));
             }
         }
     }
@@ -270,12 +270,12 @@ impl Worker {
             }
             Command::Abort(shared) => {
                 if let Some(id) = self.id_of(&shared) {
-                    self.driver.connection_mut(id).abort(now_ns);
+                    self.driver.connection_mut(id).abort(Instant::from_nanos(now_ns));
                 }
             }
             Command::Act(shared, action) => {
                 if let Some(id) = self.id_of(&shared) {
-                    self.driver.connection_mut(id).act(now_ns, action);
+                    self.driver.connection_mut(id).act(Instant::from_nanos(now_ns), action);
                 }
             }
             Command::Look(shared, answer) => {

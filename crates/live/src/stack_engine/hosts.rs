@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use scenario::Plugins;
 use scenario::convert;
 use scenario::description::{Connection, Description};
-use transport::{Config, ConnectionId, LocalAddress, SubflowId};
+use transport::{Config, ConnectionId, Instant, LocalAddress, SubflowId};
 
 use super::kernel::Kernel;
 use super::plan::{PLACES, Plan};
@@ -361,7 +361,7 @@ impl<'p> StackHosts<'p> {
         let Some(transfer) = &self.transfers[number] else { return };
         let side = transfer.stream.receiver();
         if let Some(id) = transfer.ids[side] {
-            self.drivers[side].connection_mut(id).handle_timeout(now_ns);
+            self.drivers[side].connection_mut(id).handle_timeout(Instant::from_nanos(now_ns));
             self.drivers[side].touch(id);
         }
     }
@@ -473,7 +473,7 @@ impl<'p> StackHosts<'p> {
             plan.path_of(if side == CLIENT { local } else { translations.inside(remote) }.ip())
         };
         let trace = folder.file(self.description, of, side == CLIENT, Box::new(path_of));
-        self.drivers[side].serving(id).set_trace(now_ns, trace);
+        self.drivers[side].serving(id).set_trace(Instant::from_nanos(now_ns), trace);
     }
 
     fn warm_up_ends(&mut self, now_ns: u64) {

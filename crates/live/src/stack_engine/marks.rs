@@ -30,7 +30,7 @@ impl Subflow {
         let tally = Tally::of(self.path as u32, &mark, &self.kept, told, window).with_flow(flow);
         let sender = transfer.stream.sender;
         match (transfer.ids[sender], self.ids[sender]) {
-            (Some(id), Some(subflow)) => tally.with_timeouts(drivers[sender].connection(id).timeout_times_ns(subflow)),
+            (Some(id), Some(subflow)) => tally.with_timeouts(drivers[sender].connection(id).timeout_times(subflow)),
             _ => tally,
         }
     }

@@ -7,6 +7,7 @@ use super::hosts::StackHosts;
 use super::transfer::Transfer;
 use crate::emulator::Report;
 use crate::engine::outcome::{Outcome, Summary, sent_and_lost};
+use transport::Instant;
 
 impl StackHosts<'_> {
     /// Adds one row for each subflow (or path, if the application repeats) of a connection that was not complete before
@@ -42,7 +43,7 @@ impl StackHosts<'_> {
                 samples.push(now_ns, sample_ns, [number, place], bytes, &now);
                 if let (Some(connection), Some(id)) = (ids[side], subflow.ids[side]) {
                     let connection = drivers[side].connection(connection);
-                    samples.show(columns, |columns| connection.show(id, now_ns, columns));
+                    samples.show(columns, |columns| connection.show(id, Instant::from_nanos(now_ns), columns));
                 }
             }
         }
@@ -53,7 +54,8 @@ impl StackHosts<'_> {
         for transfer in self.transfers.iter_mut().flatten().filter(|each| each.stream.path_end_ns.is_some()) {
             let side = transfer.stream.sender;
             let sender = transfer.ids[side].map(|id| self.drivers[side].connection(id));
-            transfer.stream.noticed_ns = sender.and_then(transport::Connection::first_reinjection_ns);
+            let noticed = sender.and_then(transport::Connection::first_reinjection_at);
+            transfer.stream.noticed_ns = noticed.map(Instant::as_nanos);
         }
         let connections = (0..self.runtime.applications.len()).map(|number| self.connection(number, &report)).collect();
         let emulation = report.quality;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use application::{Amount, Kept, Stream};
 use bytes::Bytes;
-use transport::{AbortReason, Connection, ConnectionId, Event, SubflowId};
+use transport::{AbortReason, Connection, ConnectionId, Event, Instant, SubflowId};
 use wire::{Payload, Span};
 
 use super::kernel_end::End;
@@ -76,7 +76,7 @@ impl Transfer {
                 Event::EndOfStream if in_stages && connection.peek().is_some() => stream.end_waits(),
                 Event::EndOfStream if side != stream.sender => {
                     stream.end(now_ns);
-                    connection.close(now_ns);
+                    connection.close(Instant::from_nanos(now_ns));
                 }
                 Event::Flushed if side == stream.sender => stream.flush(now_ns),
                 Event::SubflowClosed(_) | Event::SubflowEstablished(_) if side == stream.sender => {
@@ -92,7 +92,7 @@ impl Transfer {
         }
         if in_stages && connection.peek().is_none() && stream.take_waiting_end() {
             stream.end(now_ns);
-            connection.close(now_ns);
+            connection.close(Instant::from_nanos(now_ns));
         }
         if side == stream.sender {
             self.write(now_ns, connection);
@@ -121,7 +121,7 @@ impl Transfer {
             if stream.is_stopped() && !stream.keeps_its_word() {
                 connection.withdraw();
             }
-            connection.close(now_ns);
+            connection.close(Instant::from_nanos(now_ns));
         }
     }
 

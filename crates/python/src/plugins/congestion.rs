@@ -9,6 +9,7 @@ use transport::plugin::Origin;
 
 use super::calls::{Accepted, Answer, Class, Object, number, wrong};
 use super::views::{PyAck, PySample, PySubflows, Table};
+use transport::Instant;
 
 const RULE: &[&str] = &["increase", "decrease", "min_ssthresh", "on_sample", "regroup", "show"];
 const WHOLE: &[&str] =
@@ -69,9 +70,9 @@ impl<const REGROUPS: bool> Rule for PyRule<REGROUPS> {
     const NAME: &'static str = NAME;
     const REGROUPS: bool = REGROUPS;
 
-    fn regroup(&mut self, groups: &mut Groups, group: &[View], r: usize, now_ns: u64) {
+    fn regroup(&mut self, groups: &mut Groups, group: &[View], r: usize, now: Instant) {
         let asked = self.object.call(RULE, 4, |_, method| {
-            let answer = method.call1((self.table.open(group), r, now_ns));
+            let answer = method.call1((self.table.open(group), r, now.as_nanos()));
             self.table.close();
             let answer = answer?;
             let of: Option<Option<Vec<u8>>> = answer.extract().ok();
@@ -94,8 +95,8 @@ impl<const REGROUPS: bool> Rule for PyRule<REGROUPS> {
         asked.unwrap_or(group[r].cwnd / 2.0)
     }
 
-    fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
-        show(RULE, &self.object, &self.table, group, r, now_ns, columns);
+    fn show(&self, group: &[View], r: usize, now: Instant, columns: &mut [f64]) {
+        show(RULE, &self.object, &self.table, group, r, now, columns);
     }
 
     fn min_ssthresh(&self, group: &[View]) -> f64 {
@@ -131,12 +132,12 @@ impl<const REGROUPS: bool> CongestionControl for RuleControl<REGROUPS> {
         on_sample((RULE, 3), &self.object, &self.table, group, r, sample);
     }
 
-    fn on_leave(&mut self, group: &[View], r: usize, now_ns: u64) {
-        self.classic.on_leave(group, r, now_ns);
+    fn on_leave(&mut self, group: &[View], r: usize, now: Instant) {
+        self.classic.on_leave(group, r, now);
     }
 
     fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
-        self.object.set_now(ack.now_ns);
+        self.object.set_now(ack.now.as_nanos());
         let window = self.classic.on_ack(group, r, ack);
         if window.cwnd.is_finite() {
             return window;
@@ -145,23 +146,23 @@ impl<const REGROUPS: bool> CongestionControl for RuleControl<REGROUPS> {
         unchanged(&group[r])
     }
 
-    fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        self.object.set_now(now_ns);
-        self.classic.on_loss(group, r, now_ns)
+    fn on_loss(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
+        self.object.set_now(now.as_nanos());
+        self.classic.on_loss(group, r, now)
     }
 
-    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        self.object.set_now(now_ns);
-        self.classic.on_timeout(group, r, now_ns)
+    fn on_timeout(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
+        self.object.set_now(now.as_nanos());
+        self.classic.on_timeout(group, r, now)
     }
 
-    fn on_ecn(&mut self, group: &[View], r: usize, now_ns: u64, abe: bool) -> f64 {
-        self.object.set_now(now_ns);
-        self.classic.on_ecn(group, r, now_ns, abe)
+    fn on_ecn(&mut self, group: &[View], r: usize, now: Instant, abe: bool) -> f64 {
+        self.object.set_now(now.as_nanos());
+        self.classic.on_ecn(group, r, now, abe)
     }
 
-    fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
-        self.classic.show(group, r, now_ns, columns);
+    fn show(&self, group: &[View], r: usize, now: Instant, columns: &mut [f64]) {
+        self.classic.show(group, r, now, columns);
     }
 }
 
@@ -178,13 +179,13 @@ impl WholeControl {
         &self,
         index: usize,
         group: &[View],
-        now_ns: u64,
+        now: Instant,
         call: impl FnOnce(&Bound<'_, PyAny>, PySubflows) -> Answer<T>,
     ) -> Option<T> {
         if !self.object.has(WHOLE[index]) {
             return None;
         }
-        self.object.set_now(now_ns);
+        self.object.set_now(now.as_nanos());
         self.object.call(WHOLE, index, |_, method| {
             let answer = call(method, self.table.open(group));
             self.table.close();
@@ -193,15 +194,16 @@ impl WholeControl {
     }
 
     /// The ssthresh that one of the methods called after a loss returns.
-    fn threshold(&self, index: usize, group: &[View], r: usize, now_ns: u64) -> f64 {
-        let call = |method: &Bound<'_, PyAny>, subflows| number(&method.call1((subflows, r, now_ns))?, A_SEGMENT);
-        self.ask(index, group, now_ns, call).unwrap_or(1.0)
+    fn threshold(&self, index: usize, group: &[View], r: usize, now: Instant) -> f64 {
+        let call =
+            |method: &Bound<'_, PyAny>, subflows| number(&method.call1((subflows, r, now.as_nanos()))?, A_SEGMENT);
+        self.ask(index, group, now, call).unwrap_or(1.0)
     }
 
     /// Reports an event to a method without a result.
-    fn tell(&self, index: usize, group: &[View], r: usize, now_ns: u64) {
-        self.ask(index, group, now_ns, |method, subflows| {
-            method.call1((subflows, r, now_ns))?;
+    fn tell(&self, index: usize, group: &[View], r: usize, now: Instant) {
+        self.ask(index, group, now, |method, subflows| {
+            method.call1((subflows, r, now.as_nanos()))?;
             Ok(())
         });
     }
@@ -222,39 +224,40 @@ impl CongestionControl for WholeControl {
 
     fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
         let call = |method: &Bound<'_, PyAny>, subflows| window(&method.call1((subflows, r, PyAck(*ack)))?);
-        self.ask(0, group, ack.now_ns, call).unwrap_or_else(|| unchanged(&group[r]))
+        self.ask(0, group, ack.now, call).unwrap_or_else(|| unchanged(&group[r]))
     }
 
-    fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        self.threshold(1, group, r, now_ns)
+    fn on_loss(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
+        self.threshold(1, group, r, now)
     }
 
-    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        self.threshold(if self.object.has(WHOLE[2]) { 2 } else { 1 }, group, r, now_ns)
+    fn on_timeout(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
+        self.threshold(if self.object.has(WHOLE[2]) { 2 } else { 1 }, group, r, now)
     }
 
-    fn on_ecn(&mut self, group: &[View], r: usize, now_ns: u64, abe: bool) -> f64 {
+    fn on_ecn(&mut self, group: &[View], r: usize, now: Instant, abe: bool) -> f64 {
         if !self.object.has(WHOLE[3]) {
-            return self.on_loss(group, r, now_ns);
+            return self.on_loss(group, r, now);
         }
-        let call = |method: &Bound<'_, PyAny>, subflows| number(&method.call1((subflows, r, now_ns, abe))?, A_SEGMENT);
-        self.ask(3, group, now_ns, call).unwrap_or(1.0)
+        let call =
+            |method: &Bound<'_, PyAny>, subflows| number(&method.call1((subflows, r, now.as_nanos(), abe))?, A_SEGMENT);
+        self.ask(3, group, now, call).unwrap_or(1.0)
     }
 
-    fn on_undo(&mut self, group: &[View], r: usize, now_ns: u64) {
-        self.tell(4, group, r, now_ns);
+    fn on_undo(&mut self, group: &[View], r: usize, now: Instant) {
+        self.tell(4, group, r, now);
     }
 
-    fn on_join(&mut self, group: &[View], r: usize, now_ns: u64) {
-        self.tell(5, group, r, now_ns);
+    fn on_join(&mut self, group: &[View], r: usize, now: Instant) {
+        self.tell(5, group, r, now);
     }
 
-    fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
-        show(WHOLE, &self.object, &self.table, group, r, now_ns, columns);
+    fn show(&self, group: &[View], r: usize, now: Instant, columns: &mut [f64]) {
+        show(WHOLE, &self.object, &self.table, group, r, now, columns);
     }
 
-    fn on_leave(&mut self, group: &[View], r: usize, now_ns: u64) {
-        self.tell(6, group, r, now_ns);
+    fn on_leave(&mut self, group: &[View], r: usize, now: Instant) {
+        self.tell(6, group, r, now);
     }
 }
 
@@ -267,7 +270,7 @@ fn on_sample(
     r: usize,
     sample: &Sample,
 ) {
-    object.set_now(sample.now_ns);
+    object.set_now(sample.now.as_nanos());
     object.call(names, index, |_, method| {
         let told = method.call1((table.open(group), r, PySample(*sample)));
         table.close();
@@ -283,15 +286,15 @@ fn show(
     table: &Arc<Table>,
     group: &[View],
     r: usize,
-    now_ns: u64,
+    now: Instant,
     columns: &mut [f64],
 ) {
     if columns.is_empty() {
         return;
     }
-    object.set_now(now_ns);
+    object.set_now(now.as_nanos());
     object.call(names, names.len() - 1, |_, method| {
-        let answer = method.call1((table.open(group), r, now_ns));
+        let answer = method.call1((table.open(group), r, now.as_nanos()));
         table.close();
         let answer = answer?;
         let values: Option<Vec<Option<f64>>> = answer.extract().ok();

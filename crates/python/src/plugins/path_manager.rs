@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyTuple};
+use transport::Instant;
 use transport::path_manager::{Choice, PathAction, PathContext, PathEvent, PathPolicy};
 use transport::plugin::Origin;
 
@@ -34,7 +35,7 @@ impl PathPolicy for PyPathPolicy {
     }
 
     fn on_event(&mut self, event: PathEvent, context: &PathContext<'_>, actions: &mut Vec<PathAction>) {
-        self.object.set_now(context.now_ns);
+        self.object.set_now(context.now.as_nanos());
         let asked = self.object.call(METHODS, 0, |py, method| {
             let answer = method.call1((told(py, event)?, seen(py, context)?))?;
             wanted(&answer, context)
@@ -72,7 +73,7 @@ fn seen<'py>(py: Python<'py>, context: &PathContext<'_>) -> PyResult<Bound<'py, 
     let local = PyTuple::new(py, local.collect::<PyResult<Vec<_>>>()?)?;
     let remote = PyTuple::new(py, remote.collect::<PyResult<Vec<_>>>()?)?;
     let open = PyTuple::new(py, context.open)?;
-    base.call_method1("PathContext", (context.now_ns, context.initiator, local, remote, open))
+    base.call_method1("PathContext", (context.now.as_nanos(), context.initiator, local, remote, open))
 }
 
 /// Converts the actions that a method returned; None means none.
@@ -99,7 +100,7 @@ fn action(wanted: &Bound<'_, PyAny>, context: &PathContext<'_>) -> Answer<PathAc
             PathAction::SetBackup { local_id: local_id()?, remote_id: remote_id()?, backup: flag(wanted, "backup")? }
         }
         "Close" => PathAction::Close { local_id: local_id()?, remote_id: remote_id()? },
-        "WakeAt" => PathAction::WakeAt { at_ns: whole(wanted, "at_ns", "a time in nanoseconds")? },
+        "WakeAt" => PathAction::WakeAt { at: Instant::from_nanos(whole(wanted, "at_ns", "a time in nanoseconds")?) },
         _ => return Err(wrong(wanted, "Join, Announce, Withdraw, SetBackup, Close or WakeAt")),
     };
     let own = |id| context.local.iter().any(|address| address.id == id);
@@ -120,7 +121,7 @@ fn action(wanted: &Bound<'_, PyAny>, context: &PathContext<'_>) -> Answer<PathAc
         {
             format!("a subflow that is open: {:?}", context.open)
         }
-        PathAction::WakeAt { at_ns } if at_ns < context.now_ns => format!("a time not before now, {}", context.now_ns),
+        PathAction::WakeAt { at } if at < context.now => format!("a time not before now, {}", context.now.as_nanos()),
         _ => return Ok(action),
     };
     Err(wrong(wanted, &refused))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyInt, PyType};
+use transport::Instant;
 use transport::congestion::View;
 use transport::plugin::Origin;
 use transport::scheduler::{Choice, Context, Decision, Demand, PacketScheduler, Repair, SubflowSet, usable};
@@ -41,7 +42,7 @@ impl PacketScheduler for PyScheduler {
     }
 
     fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
-        self.object.set_now(context.now_ns);
+        self.object.set_now(context.now.as_nanos());
         let asked = self.object.call(METHODS, 0, |_, method| {
             let subflows = self.table.open(group);
             let context_seen = PyContext::new(&self.table, context, group.len());
@@ -78,7 +79,7 @@ impl PyScheduler {
         if !self.object.has(METHODS[index]) {
             return None;
         }
-        self.object.set_now(context.now_ns);
+        self.object.set_now(context.now.as_nanos());
         self.object.call(METHODS, index, |_, method| {
             let subflows = self.table.open(group);
             let answer = method.call1((subflows, PyContext::new(&self.table, context, group.len())));
@@ -90,7 +91,7 @@ impl PyScheduler {
 
 /// Converts a Python value to a decision, if it can be carried out.
 fn decision(answer: &Bound<'_, PyAny>, demand: Demand, group: &[View], context: &Context) -> Answer<Decision> {
-    let (py, now_ns) = (answer.py(), context.now_ns);
+    let (py, now_ns) = (answer.py(), context.now.as_nanos());
     if answer.is_none() {
         return no_stall(group, "it answered None").map(|()| Decision::Blocked);
     }
@@ -106,12 +107,12 @@ fn decision(answer: &Bound<'_, PyAny>, demand: Demand, group: &[View], context: 
     if answer.is_instance(class(py, &WAIT, "Wait")?)? {
         let until = answer.getattr("until_ns")?;
         if until.is_none() {
-            return no_stall(group, "it waits without a time").map(|()| Decision::Wait { until_ns: u64::MAX });
+            return no_stall(group, "it waits without a time").map(|()| Decision::Wait { until: Instant::NEVER });
         }
         let until_ns = if is_whole(&until) { until.extract::<u64>().ok() } else { None };
         let later = until_ns.filter(|&until_ns| until_ns > now_ns);
         let until_ns = later.ok_or_else(|| wrong(&until, &format!("a time after now, {now_ns} ns")))?;
-        return Ok(Decision::Wait { until_ns });
+        return Ok(Decision::Wait { until: Instant::from_nanos(until_ns) });
     }
     if answer.is_instance(class(py, &BIND, "Bind")?)? {
         let bytes = whole(&answer.getattr("bytes")?).filter(|&bytes| bytes >= 1);

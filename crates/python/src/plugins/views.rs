@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyFrozenSet;
+use transport::Duration;
 use transport::congestion::{Ack, Phase, Sample, View};
 use transport::scheduler::{Carried, Context, Counters, Demand, SubflowSet};
 
@@ -143,10 +144,10 @@ macro_rules! fields {
 fields! {
     cwnd: f64 = |view| view.cwnd;
     ssthresh: f64 = |view| view.ssthresh;
-    srtt_ns: u64 = |view| view.srtt_ns;
+    srtt_ns: u64 = |view| view.srtt.as_nanos();
     srtt_s: f64 = View::srtt_s;
-    rttvar_ns: u64 = |view| view.rttvar_ns;
-    min_rtt_ns: u64 = |view| view.min_rtt_ns;
+    rttvar_ns: u64 = |view| view.rttvar.as_nanos();
+    min_rtt_ns: u64 = |view| view.min_rtt.as_nanos();
     in_flight: u32 = |view| view.in_flight;
     queued: u32 = |view| view.queued;
     mss: u32 = |view| view.mss;
@@ -174,7 +175,7 @@ pub struct PyAck(pub Ack);
 impl PyAck {
     #[getter]
     fn now_ns(&self) -> u64 {
-        self.0.now_ns
+        self.0.now.as_nanos()
     }
 
     #[getter]
@@ -184,7 +185,7 @@ impl PyAck {
 
     #[getter]
     fn rtt_ns(&self) -> Option<u64> {
-        self.0.rtt_ns
+        self.0.rtt.map(Duration::as_nanos)
     }
 
     #[getter]
@@ -205,12 +206,12 @@ pub struct PySample(pub Sample);
 impl PySample {
     #[getter]
     fn rtt_ns(&self) -> u64 {
-        self.0.rtt_ns
+        self.0.rtt.as_nanos()
     }
 
     #[getter]
     fn now_ns(&self) -> u64 {
-        self.0.now_ns
+        self.0.now.as_nanos()
     }
 
     #[getter]
@@ -304,7 +305,7 @@ impl PyContext {
         PyContext {
             table: Arc::clone(table),
             call: table.call.load(Ordering::Relaxed),
-            now_ns: context.now_ns,
+            now_ns: context.now.as_nanos(),
             place: context.place,
             available_bytes: context.available_bytes,
             acknowledged_bytes: context.acknowledged_bytes,

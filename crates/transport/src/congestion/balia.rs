@@ -29,10 +29,10 @@ impl Make for Balia {
 impl Balia {
     /// x_r, the greatest x and Σ x, in units of 1/rtt_r: segments in a round trip of r.
     fn rates(group: &[View], r: usize) -> (f64, f64, f64) {
-        let (own, rtt) = (group[r].cwnd, group[r].srtt_ns as f64);
+        let (own, rtt) = (group[r].cwnd, group[r].srtt.as_nanos() as f64);
         let (mut best, mut sum) = (own, 0.0);
         for v in group.iter().filter(|v| v.active) {
-            let rate = v.cwnd * (rtt / v.srtt_ns as f64);
+            let rate = v.cwnd * (rtt / v.srtt.as_nanos() as f64);
             best = f64::max(best, rate);
             sum += rate;
         }
@@ -70,9 +70,10 @@ impl Rule for Balia {
 mod tests {
     use super::super::{Classic, CongestionControl};
     use super::*;
+    use crate::time::{Duration, Instant};
 
     fn view(cwnd: f64, rtt_ms: u64) -> View {
-        View { cwnd, ssthresh: 1.0, srtt_ns: rtt_ms * 1_000_000, active: true, ..View::new(10.0, 1420) }
+        View { cwnd, ssthresh: 1.0, srtt: Duration::from_millis(rtt_ms), active: true, ..View::new(10.0, 1420) }
     }
 
     #[test]
@@ -111,7 +112,7 @@ mod tests {
     fn the_least_ssthresh_is_one_segment_with_several_paths_and_two_alone() {
         // Half of 1.8 is below one segment; half of 3 is above one and below two.
         let mut control = Classic::new(Balia);
-        assert_eq!(control.on_loss(&[view(1.8, 50), view(1.8, 50)], 0, 0), 1.0);
-        assert_eq!(control.on_loss(&[view(3.0, 50)], 0, 0), 2.0);
+        assert_eq!(control.on_loss(&[view(1.8, 50), view(1.8, 50)], 0, Instant::ZERO), 1.0);
+        assert_eq!(control.on_loss(&[view(3.0, 50)], 0, Instant::ZERO), 2.0);
     }
 }

@@ -100,9 +100,10 @@ mod tests {
     use super::super::CongestionControl;
     use super::super::counting::Counting;
     use super::*;
+    use crate::time::{Duration, Instant};
 
     fn view(cwnd: f64, rtt_ms: u64) -> View {
-        View { cwnd, ssthresh: 1.0, srtt_ns: rtt_ms * 1_000_000, active: true, ..View::new(10.0, 1000) }
+        View { cwnd, ssthresh: 1.0, srtt: Duration::from_millis(rtt_ms), active: true, ..View::new(10.0, 1000) }
     }
 
     #[test]
@@ -156,11 +157,11 @@ mod tests {
     fn a_loss_takes_what_the_last_moment_said() {
         let mut group = [view(20.0, 10), view(20.0, 40)];
         let mut control = Counting::new(BaliaLinux::default());
-        let ack = super::super::Ack { now_ns: 0, acked_segments: 1.0, rtt_ns: None, cwnd_limited: true };
+        let ack = super::super::Ack { now: Instant::ZERO, acked_segments: 1.0, rtt: None, cwnd_limited: true };
         control.on_ack(&group, 1, &ack);
         group[0].cwnd = 5.0; // β₁ would now be 1
-        assert_eq!(control.on_loss(&group, 1, 0), 5.0, "20 − 15");
+        assert_eq!(control.on_loss(&group, 1, Instant::ZERO), 5.0, "20 − 15");
         group[1].cwnd = 5.0; // β₁ = 4 again
-        assert_eq!(control.on_loss(&group, 1, 0), 2.0, "5 − ⌊⌊5/2⌋·3/2⌋, computed anew");
+        assert_eq!(control.on_loss(&group, 1, Instant::ZERO), 2.0, "5 − ⌊⌊5/2⌋·3/2⌋, computed anew");
     }
 }

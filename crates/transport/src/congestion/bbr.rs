@@ -3,10 +3,11 @@
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::bbr_model::{BETA, Event, LOSS_THRESHOLD, MSECOND_NS, Model, Phase as Probe, SECOND_NS, State};
+use super::bbr_model::{BETA, Event, LOSS_THRESHOLD, MSECOND, Model, Phase as Probe, SECOND, State};
 use super::{Ack, Delivery, Feedback, Phase, SinglePath, Steering, View, Window};
 use crate::algorithm::{About, Algorithm, Capability, Column, Given, Make, Parameter};
 use crate::plugin::{Kind, Origin};
+use crate::time::{Duration, Instant};
 
 /// Numbers that both versions show.
 pub(super) const COLUMNS: [Column; 3] = [
@@ -88,28 +89,29 @@ impl Bbr {
     }
 
     /// Between 0 and 1, another for each subflow: it begins with when the first answer came.
-    fn draw(&mut self, now_ns: u64) -> f64 {
-        let seed = self.seed ^ now_ns;
+    fn draw(&mut self, now: Instant) -> f64 {
+        let seed = self.seed ^ now.as_nanos();
         let random = self.random.get_or_insert_with(|| Xoshiro256PlusPlus::seed_from_u64(seed));
         (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// InitPacingRate and the initial window.
-    fn begin(&mut self, view: &View, now_ns: u64) {
+    fn begin(&mut self, view: &View, now: Instant) {
         self.model.mss = f64::from(view.mss);
         self.initial_cwnd = view.cwnd * self.model.mss;
         self.cwnd = self.initial_cwnd;
-        let srtt_ns = if view.srtt_ns == 0 { MSECOND_NS } else { view.srtt_ns };
-        self.pacing_rate = State::Startup.pacing_gain() * self.initial_cwnd * 1e9 / srtt_ns as f64;
-        self.model.begin(now_ns);
+        let srtt = if view.srtt.is_zero() { MSECOND } else { view.srtt };
+        self.pacing_rate = State::Startup.pacing_gain() * self.initial_cwnd * 1e9 / srtt.as_nanos() as f64;
+        self.model.begin(now);
     }
 
     fn start_down(&mut self, event: &Event) {
         self.model.reset_congestion_signals();
         self.model.up_acked_per_inc = f64::INFINITY;
-        self.model.rounds_since_up = u64::from(self.draw(event.now_ns) < 0.5);
-        self.model.probe_wait_ns = 2 * SECOND_NS + (self.draw(event.now_ns) * SECOND_NS as f64) as u64;
-        self.model.cycle_ns = event.now_ns;
+        self.model.rounds_since_up = u64::from(self.draw(event.now) < 0.5);
+        self.model.probe_wait =
+            2 * SECOND + Duration::from_nanos((self.draw(event.now) * SECOND.as_nanos() as f64) as u64);
+        self.model.cycle_stamp = event.now;
         self.model.probe = Probe::Stopping;
         self.model.start_round(event);
         self.model.state = State::Down;
@@ -166,7 +168,7 @@ impl Bbr {
             State::Down | State::Cruise => {
                 let model = &self.model;
                 let rounds = model.bdp(1.0, self.initial_cwnd).min(self.cwnd) / model.mss;
-                let waited = event.now_ns > model.cycle_ns + model.probe_wait_ns;
+                let waited = event.now > model.cycle_stamp + model.probe_wait;
                 if waited || model.rounds_since_up as f64 >= rounds.min(63.0) {
                     self.start_refill(event);
                 } else if model.state == State::Down
@@ -276,15 +278,15 @@ impl Bbr {
         if self.model.state != State::ProbeRtt && self.model.probe_rtt_expired && !self.model.idle_restart {
             self.save_cwnd();
             self.model.state = State::ProbeRtt;
-            self.model.probe_rtt_done_ns = None;
+            self.model.probe_rtt_done_stamp = None;
             self.model.probe = Probe::Stopping;
             self.model.start_round(event);
         }
         let probing = self.model.state == State::ProbeRtt;
         if probing {
-            match self.model.probe_rtt_done_ns {
+            match self.model.probe_rtt_done_stamp {
                 None if event.in_flight <= self.probe_rtt_cwnd() => {
-                    self.model.probe_rtt_done_ns = Some(event.now_ns + 200 * MSECOND_NS);
+                    self.model.probe_rtt_done_stamp = Some(event.now + 200 * MSECOND);
                     self.model.probe_rtt_round_done = false;
                     self.model.start_round(event);
                 }
@@ -305,10 +307,10 @@ impl Bbr {
 
     /// CheckProbeRTTDone and ExitProbeRTT.
     fn end_probe_rtt(&mut self, event: &Event) {
-        if self.model.probe_rtt_done_ns.is_none_or(|at_ns| event.now_ns <= at_ns) {
+        if self.model.probe_rtt_done_stamp.is_none_or(|at| event.now <= at) {
             return;
         }
-        self.model.probe_rtt_stamp_ns = event.now_ns;
+        self.model.probe_rtt_stamp = event.now;
         self.cwnd = self.cwnd.max(self.prior_cwnd);
         self.model.reset_short_term();
         if self.model.full_bw_reached {
@@ -360,7 +362,7 @@ impl SinglePath for Bbr {
 
     fn on_delivery(&mut self, view: &View, delivery: &Delivery<'_>) -> Option<Steering> {
         if self.cwnd == 0.0 {
-            self.begin(view, delivery.now_ns);
+            self.begin(view, delivery.now);
         }
         let event = Event::of(delivery);
         let recovering = view.phase != Phase::Open;
@@ -390,11 +392,11 @@ impl SinglePath for Bbr {
         Some(Steering { window, pacing: Some(self.pacing_rate), limited })
     }
 
-    fn on_restart(&mut self, _view: &View, now_ns: u64) -> Option<f64> {
+    fn on_restart(&mut self, _view: &View, now: Instant) -> Option<f64> {
         self.model.idle_restart = true;
-        self.model.extra_since_ns = now_ns;
+        self.model.extra_since = now;
         if self.model.state == State::ProbeRtt {
-            self.end_probe_rtt(&Event::at(now_ns, self.model.delivered));
+            self.end_probe_rtt(&Event::at(now, self.model.delivered));
         }
         if self.model.state.is_probe_bw() {
             self.pacing_rate = self.model.bw * 0.99;
@@ -420,7 +422,7 @@ impl SinglePath for Bbr {
     fn on_undo(&mut self, _view: &View) {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
         self.model.undo(self.undo.short, self.undo.long);
-        let event = Event::at(self.model.now_ns, self.model.delivered);
+        let event = Event::at(self.model.now, self.model.delivered);
         match self.undo.state.take() {
             Some(State::Startup) if self.model.state != State::Startup => {
                 self.model.full_bw_reached = false;
@@ -433,7 +435,7 @@ impl SinglePath for Bbr {
         }
     }
 
-    fn show(&self, _view: &View, _now_ns: u64, columns: &mut [f64]) {
+    fn show(&self, _view: &View, _now: Instant, columns: &mut [f64]) {
         columns[0] = 8.0 * self.model.bw;
         columns[1] = self.model.min_rtt_s();
         columns[2] = self.model.state as u8 as f64;

@@ -9,6 +9,7 @@ use super::bbr_policer::Policer;
 use super::{Ack, Bbr, Delivery, Feedback, Phase, SinglePath, Steering, View, Window};
 use crate::algorithm::{Given, Make};
 use crate::plugin::{Kind, Origin};
+use crate::time::{Duration, Instant};
 
 /// A bandwidth of one segment per microsecond.
 const BANDWIDTH_UNIT: u64 = 1 << 24;
@@ -119,13 +120,13 @@ impl Reply {
             Some((delivered - prior, (interval_us + 5e-4) as u64, prior))
         });
         Reply {
-            now_us: delivery.now_ns / 1_000,
+            now_us: delivery.now.as_micros(),
             acked: delivered - segments(delivery.delivered - delivery.acked),
             delivered,
             lost: delivery.lost.len() as u64,
             in_flight: segments(delivery.in_flight),
-            held_us: delivery.departs_ns.saturating_sub(delivery.now_ns) / 1_000,
-            rtt_us: delivery.rtt_ns.map(|rtt_ns| rtt_ns / 1_000),
+            held_us: delivery.departs_at.saturating_since(delivery.now).as_micros(),
+            rtt_us: delivery.rtt.map(Duration::as_micros),
             delivers: delivery.sample.is_some(),
             rate: rate.filter(|&(_, interval_us, _)| interval_us > 0),
             app_limited: delivery.sample.is_some_and(|sample| sample.app_limited),
@@ -174,12 +175,12 @@ impl BbrLinux {
         }
     }
 
-    fn begin(&mut self, view: &View, now_ns: u64) {
+    fn begin(&mut self, view: &View, now: Instant) {
         self.mss = u64::from(view.mss.max(1));
         self.cwnd = (view.cwnd as u64).max(1);
-        let rtt_us = if view.srtt_ns == 0 { 1_000 } else { (view.srtt_ns / 1_000).max(1) };
+        let rtt_us = if view.srtt.is_zero() { 1_000 } else { view.srtt.as_micros().max(1) };
         self.pacing_rate = self.pace(self.cwnd * BANDWIDTH_UNIT / rtt_us, HIGH_GAIN);
-        (self.extra_since_us, self.min_rtt_stamp_ms) = (now_ns / 1_000, now_ns / 1_000_000);
+        (self.extra_since_us, self.min_rtt_stamp_ms) = (now.as_micros(), now.as_millis());
     }
 
     /// Bytes per second, a hundredth less than the bandwidth times the gain.
@@ -440,7 +441,7 @@ impl SinglePath for BbrLinux {
 
     fn on_delivery(&mut self, view: &View, delivery: &Delivery<'_>) -> Option<Steering> {
         if self.cwnd == 0 {
-            self.begin(view, delivery.now_ns);
+            self.begin(view, delivery.now);
         }
         let reply = Reply::of(delivery, self.mss);
         self.lost_bytes = delivery.lost_in_all;
@@ -460,13 +461,13 @@ impl SinglePath for BbrLinux {
         Some(Steering { window, pacing: Some(self.pacing_rate as f64), limited })
     }
 
-    fn on_restart(&mut self, _view: &View, now_ns: u64) -> Option<f64> {
+    fn on_restart(&mut self, _view: &View, now: Instant) -> Option<f64> {
         self.idle_restart = true;
-        (self.extra_since_us, self.extra_acked) = (now_ns / 1_000, 0);
+        (self.extra_since_us, self.extra_acked) = (now.as_micros(), 0);
         if self.state == State::Cruise {
             self.set_pace(UNIT);
         } else if self.state == State::ProbeRtt {
-            self.end_probe_rtt(now_ns / 1_000_000);
+            self.end_probe_rtt(now.as_millis());
         }
         (self.pacing_rate > 0).then_some(self.pacing_rate as f64)
     }
@@ -500,7 +501,7 @@ impl SinglePath for BbrLinux {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
-    fn show(&self, _view: &View, _now_ns: u64, columns: &mut [f64]) {
+    fn show(&self, _view: &View, _now: Instant, columns: &mut [f64]) {
         columns[0] = 8e6 * (self.bandwidth.get() * self.mss) as f64 / BANDWIDTH_UNIT as f64;
         columns[1] = self.min_rtt_us.unwrap_or(0) as f64 * 1e-6;
         columns[2] = match self.state {

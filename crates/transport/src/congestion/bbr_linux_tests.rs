@@ -3,6 +3,7 @@
 
 use super::super::{LostPacket, RateSample};
 use super::*;
+use crate::time::{Duration, Instant};
 
 const MSS: u32 = 1_000;
 const RTT_US: u64 = 40_000;
@@ -32,13 +33,13 @@ fn rated(now_us: u64, (count, interval_us, prior): (u64, u64, u64)) -> Reply {
 }
 
 fn update_bandwidth(bbr: &mut BbrLinux, reply: &Reply) -> bool {
-    bbr.update_bandwidth(&Event::at(1_000 * reply.now_us, 0.0), reply)
+    bbr.update_bandwidth(&Event::at(Instant::from_nanos(1_000 * reply.now_us), 0.0), reply)
 }
 
 /// Its model knows the path.
 fn on_path() -> BbrLinux {
     let mut bbr = BbrLinux::new(1);
-    bbr.begin(&View { srtt_ns: 1_000 * RTT_US, ..View::new(10.0, MSS) }, 0);
+    bbr.begin(&View { srtt: Duration::from_nanos(1_000 * RTT_US), ..View::new(10.0, MSS) }, Instant::ZERO);
     bbr.bandwidth.push(0, ONE, 10);
     bbr.min_rtt_us = Some(RTT_US);
     bbr
@@ -55,7 +56,7 @@ fn in_state(state: State, phase: usize) -> BbrLinux {
 #[test]
 fn the_first_rate() {
     let mut bbr = BbrLinux::new(1);
-    bbr.begin(&View::new(10.0, MSS), 7_000_000);
+    bbr.begin(&View::new(10.0, MSS), Instant::from_millis(7));
     assert_eq!((bbr.cwnd, bbr.extra_since_us, bbr.min_rtt_stamp_ms), (10, 7_000, 7));
     // 167,772 · 1,000 · 739 / 256 = 484,310,578; times 990,000 / 2^24.
     assert_eq!(bbr.pacing_rate, 28_578_488);
@@ -274,7 +275,7 @@ fn pauses_timeouts_and_columns() {
     let mut bbr = in_state(State::Cruise, 0);
     let view = View::new(84.0, MSS);
     (bbr.cwnd, bbr.full_bandwidth, bbr.extra_acked) = (84, ONE, 5);
-    assert_eq!(bbr.on_restart(&view, 77_000), Some(PACE as f64));
+    assert_eq!(bbr.on_restart(&view, Instant::from_nanos(77_000)), Some(PACE as f64));
     assert_eq!((bbr.idle_restart, bbr.extra_since_us, bbr.extra_acked), (true, 77, 0));
     assert_eq!(bbr.on_timeout(&view), 84.0);
     assert_eq!((bbr.cwnd, bbr.full_bandwidth, bbr.prior_cwnd, bbr.recovery), (1, 0, 84, Phase::Loss));
@@ -284,15 +285,15 @@ fn pauses_timeouts_and_columns() {
     let mut columns = [0.0; 3];
     for (phase, shown) in [(0, State::Up), (1, State::Down), (2, State::Cruise)] {
         bbr.phase = phase;
-        bbr.show(&view, 0, &mut columns);
+        bbr.show(&view, Instant::ZERO, &mut columns);
         assert!((columns[0] - 8e6).abs() < 110.0, "a unit is 477 bit/s here");
         assert_eq!(columns[1..], [0.04, f64::from(shown as u8)]);
     }
     // Within a probe of the round trip that a pause has outlasted.
     (bbr.state, bbr.probe_rtt_done_ms) = (State::ProbeRtt, Some(100));
-    bbr.on_restart(&view, 100_000_000);
+    bbr.on_restart(&view, Instant::from_millis(100));
     assert_eq!(bbr.state, State::ProbeRtt);
-    bbr.on_restart(&view, 101_000_000);
+    bbr.on_restart(&view, Instant::from_millis(101));
     assert_eq!(bbr.state, State::Cruise);
 }
 
@@ -300,17 +301,17 @@ const LOST: LostPacket = LostPacket { bytes: 1_000, in_flight: 0, lost: 0, app_l
 
 fn delivery(now_us: u64, acked: u64, delivered: u64, rate: f64) -> Delivery<'static> {
     Delivery {
-        now_ns: 1_000 * now_us,
+        now: Instant::from_nanos(1_000 * now_us),
         acked,
         delivered,
         marked: false,
-        rtt_ns: Some(1_000 * RTT_US),
+        rtt: Some(Duration::from_nanos(1_000 * RTT_US)),
         in_flight: 40_000,
         lost: &[],
         lost_in_all: 0,
         app_limited: false,
         cwnd_limited: true,
-        departs_ns: 0,
+        departs_at: Instant::ZERO,
         sample: Some(RateSample {
             bytes: acked,
             rate: Some(rate),
@@ -328,7 +329,7 @@ fn what_an_acknowledgment_says() {
     let ms = 7_000;
     let told = Delivery {
         lost: &[LOST, LOST],
-        departs_ns: 9_002_000,
+        departs_at: Instant::from_nanos(9_002_000),
         ..delivery(ms, 2_500, 10_500, 2_500.0 * 1e6 / ms as f64)
     };
     let reply = Reply::of(&told, 1_000);
@@ -375,7 +376,7 @@ fn the_rate_of_a_policer() {
     assert_eq!(pace, 98_957.0, "1,677 · 1,000 · 990,000 / 2^24");
     bbr.phase = 2;
     assert_eq!(bbr.with_room(bbr.content(bbr.rate(), UNIT)), 8);
-    assert_eq!(bbr.on_restart(&view, 9_000 * RTT_US), Some(98_957.0));
+    assert_eq!(bbr.on_restart(&view, Instant::from_nanos(9_000 * RTT_US)), Some(98_957.0));
     // Aggregated acknowledgments too: 20 where 10 ms let one expect, and room for a tenth of a second's, nine.
     let mut wide = bbr.clone();
     (wide.extra_since_us, wide.extra_acked, wide.cwnd) = (8 * RTT_US, 19, 300);

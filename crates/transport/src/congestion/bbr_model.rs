@@ -3,17 +3,18 @@
 use std::collections::VecDeque;
 
 use super::Delivery;
+use crate::time::{Duration, Instant};
 
-pub(super) const SECOND_NS: u64 = 1_000_000_000;
-pub(super) const MSECOND_NS: u64 = 1_000_000;
+pub(super) const SECOND: Duration = Duration::from_secs(1);
+pub(super) const MSECOND: Duration = Duration::from_millis(1);
 /// BBR.LossThresh.
 pub(super) const LOSS_THRESHOLD: f64 = 0.02;
 /// BBR.Beta.
 pub(super) const BETA: f64 = 0.7;
 /// BBR.Headroom.
 const HEADROOM: f64 = 0.15;
-const PROBE_RTT_INTERVAL_NS: u64 = 5 * SECOND_NS;
-const MIN_RTT_WINDOW_NS: u64 = 10 * SECOND_NS;
+const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 
 /// States; the numbers are those of the column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,11 +67,11 @@ pub(super) enum Phase {
 /// An acknowledgment, in the amounts that the model computes with: bytes, and bytes per second.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
-    pub(super) now_ns: u64,
+    pub(super) now: Instant,
     pub(super) acked: f64,
     pub(super) delivered: f64,
     pub(super) in_flight: f64,
-    pub(super) rtt_ns: Option<u64>,
+    pub(super) rtt: Option<Duration>,
     /// It has a sample.
     pub(super) delivers: bool,
     pub(super) rate: f64,
@@ -87,7 +88,7 @@ impl Event {
         Event {
             acked: delivery.acked as f64,
             in_flight: delivery.in_flight as f64,
-            rtt_ns: delivery.rtt_ns,
+            rtt: delivery.rtt,
             delivers: sample.is_some(),
             rate: sample.and_then(|s| s.rate).unwrap_or(0.0),
             bytes: sample.map_or(0.0, |s| s.bytes as f64),
@@ -95,18 +96,18 @@ impl Event {
             app_limited: sample.is_some_and(|s| s.app_limited),
             tx_in_flight: sample.map_or(0.0, |s| s.in_flight as f64),
             lost: sample.map_or(0.0, |s| s.lost as f64),
-            ..Self::at(delivery.now_ns, delivery.delivered as f64)
+            ..Self::at(delivery.now, delivery.delivered as f64)
         }
     }
 
     /// Nothing but the time.
-    pub(super) const fn at(now_ns: u64, delivered: f64) -> Self {
+    pub(super) const fn at(now: Instant, delivered: f64) -> Self {
         Event {
-            now_ns,
+            now,
             acked: 0.0,
             delivered,
             in_flight: 0.0,
-            rtt_ns: None,
+            rtt: None,
             delivers: false,
             rate: 0.0,
             bytes: 0.0,
@@ -152,7 +153,7 @@ pub(super) struct Model {
     pub(super) mss: f64,
     pub(super) state: State,
     pub(super) probe: Phase,
-    pub(super) now_ns: u64,
+    pub(super) now: Instant,
     pub(super) delivered: f64,
     pub(super) round: u64,
     pub(super) round_start: bool,
@@ -163,12 +164,12 @@ pub(super) struct Model {
     bw_short: f64,
     inflight_short: f64,
     pub(super) inflight_long: f64,
-    min_rtt_ns: Option<u64>,
-    min_rtt_stamp_ns: u64,
-    probe_rtt_delay_ns: u64,
-    pub(super) probe_rtt_stamp_ns: u64,
+    min_rtt: Option<Duration>,
+    min_rtt_stamp: Instant,
+    probe_rtt_delay: Duration,
+    pub(super) probe_rtt_stamp: Instant,
     pub(super) probe_rtt_expired: bool,
-    pub(super) probe_rtt_done_ns: Option<u64>,
+    pub(super) probe_rtt_done_stamp: Option<Instant>,
     pub(super) probe_rtt_round_done: bool,
     pub(super) idle_restart: bool,
     pub(super) full_bw_reached: bool,
@@ -186,12 +187,12 @@ pub(super) struct Model {
     pub(super) was_too_high: bool,
     pub(super) was_precautionary: bool,
     pub(super) rounds_since_up: u64,
-    pub(super) probe_wait_ns: u64,
-    pub(super) cycle_ns: u64,
+    pub(super) probe_wait: Duration,
+    pub(super) cycle_stamp: Instant,
     pub(super) up_rounds: u32,
     pub(super) up_acked: f64,
     pub(super) up_acked_per_inc: f64,
-    pub(super) extra_since_ns: u64,
+    pub(super) extra_since: Instant,
     extra_delivered: f64,
     extra: WindowMax,
 }
@@ -202,7 +203,7 @@ impl Model {
             mss: 1.0,
             state: State::Startup,
             probe: Phase::None,
-            now_ns: 0,
+            now: Instant::ZERO,
             delivered: 0.0,
             round: 0,
             round_start: false,
@@ -212,12 +213,12 @@ impl Model {
             bw_short: f64::INFINITY,
             inflight_short: f64::INFINITY,
             inflight_long: f64::INFINITY,
-            min_rtt_ns: None,
-            min_rtt_stamp_ns: 0,
-            probe_rtt_delay_ns: u64::MAX,
-            probe_rtt_stamp_ns: 0,
+            min_rtt: None,
+            min_rtt_stamp: Instant::ZERO,
+            probe_rtt_delay: Duration::MAX,
+            probe_rtt_stamp: Instant::ZERO,
             probe_rtt_expired: false,
-            probe_rtt_done_ns: None,
+            probe_rtt_done_stamp: None,
             probe_rtt_round_done: false,
             idle_restart: false,
             full_bw_reached: false,
@@ -235,22 +236,22 @@ impl Model {
             was_too_high: false,
             was_precautionary: false,
             rounds_since_up: 0,
-            probe_wait_ns: 0,
-            cycle_ns: 0,
+            probe_wait: Duration::ZERO,
+            cycle_stamp: Instant::ZERO,
             up_rounds: 0,
             up_acked: 0.0,
             up_acked_per_inc: f64::INFINITY,
-            extra_since_ns: 0,
+            extra_since: Instant::ZERO,
             extra_delivered: 0.0,
             extra: WindowMax::default(),
         }
     }
 
     /// The clocks start.
-    pub(super) const fn begin(&mut self, now_ns: u64) {
-        self.extra_since_ns = now_ns;
-        self.min_rtt_stamp_ns = now_ns;
-        self.probe_rtt_stamp_ns = now_ns;
+    pub(super) const fn begin(&mut self, now: Instant) {
+        self.extra_since = now;
+        self.min_rtt_stamp = now;
+        self.probe_rtt_stamp = now;
     }
 
     pub(super) const fn max_bw(&self) -> f64 {
@@ -264,7 +265,7 @@ impl Model {
     }
 
     pub(super) fn min_rtt_s(&self) -> f64 {
-        self.min_rtt_ns.unwrap_or(0) as f64 * 1e-9
+        self.min_rtt.unwrap_or_default().as_secs_f64()
     }
 
     pub(super) fn extra_acked(&self) -> f64 {
@@ -277,7 +278,7 @@ impl Model {
 
     /// BDPMultiple.
     pub(super) fn bdp(&self, gain: f64, initial_cwnd: f64) -> f64 {
-        if self.min_rtt_ns.is_none() { initial_cwnd } else { gain * self.bw * self.min_rtt_s() }
+        if self.min_rtt.is_none() { initial_cwnd } else { gain * self.bw * self.min_rtt_s() }
     }
 
     /// QuantizationBudget. Segments leave one by one, so the quantum is the least: two segments, of which three.
@@ -329,7 +330,7 @@ impl Model {
 
     /// UpdateLatestDeliverySignals and UpdateCongestionSignals.
     pub(super) fn update_delivery(&mut self, event: &Event, cwnd: f64) {
-        (self.now_ns, self.delivered) = (event.now_ns, event.delivered);
+        (self.now, self.delivered) = (event.now, event.delivered);
         (self.loss_round_start, self.round_start) = (false, false);
         if !event.delivers {
             return;
@@ -367,10 +368,10 @@ impl Model {
 
     /// UpdateACKAggregation.
     pub(super) fn update_aggregation(&mut self, event: &Event, cwnd: f64) {
-        let mut expected = self.bw * (event.now_ns - self.extra_since_ns.min(event.now_ns)) as f64 * 1e-9;
+        let mut expected = self.bw * (event.now - self.extra_since.min(event.now)).as_nanos() as f64 * 1e-9;
         if self.extra_delivered <= expected {
             self.extra_delivered = 0.0;
-            self.extra_since_ns = event.now_ns;
+            self.extra_since = event.now;
             expected = 0.0;
         }
         self.extra_delivered += event.acked;
@@ -414,18 +415,18 @@ impl Model {
 
     /// UpdateMinRTT.
     pub(super) fn update_min_rtt(&mut self, event: &Event) {
-        self.probe_rtt_expired = event.now_ns > self.probe_rtt_stamp_ns + PROBE_RTT_INTERVAL_NS;
-        if let Some(rtt_ns) = event.rtt_ns
-            && (rtt_ns < self.probe_rtt_delay_ns || self.probe_rtt_expired)
+        self.probe_rtt_expired = event.now > self.probe_rtt_stamp + PROBE_RTT_INTERVAL;
+        if let Some(rtt) = event.rtt
+            && (rtt < self.probe_rtt_delay || self.probe_rtt_expired)
         {
-            self.probe_rtt_delay_ns = rtt_ns;
-            self.probe_rtt_stamp_ns = event.now_ns;
+            self.probe_rtt_delay = rtt;
+            self.probe_rtt_stamp = event.now;
         }
-        let expired = event.now_ns > self.min_rtt_stamp_ns + MIN_RTT_WINDOW_NS;
-        let known = self.probe_rtt_delay_ns != u64::MAX;
-        if known && (expired || self.min_rtt_ns.is_none_or(|old_ns| self.probe_rtt_delay_ns < old_ns)) {
-            self.min_rtt_ns = Some(self.probe_rtt_delay_ns);
-            self.min_rtt_stamp_ns = self.probe_rtt_stamp_ns;
+        let expired = event.now > self.min_rtt_stamp + MIN_RTT_WINDOW;
+        let known = self.probe_rtt_delay != Duration::MAX;
+        if known && (expired || self.min_rtt.is_none_or(|old| self.probe_rtt_delay < old)) {
+            self.min_rtt = Some(self.probe_rtt_delay);
+            self.min_rtt_stamp = self.probe_rtt_stamp;
         }
     }
 

@@ -1,24 +1,18 @@
 //! The model's steps worked by hand: segments of 1,000 bytes, 1 MB/s, a round trip of 40 ms, so 40 segments fill the path.
 
 use super::*;
+use crate::time::{Duration, Instant};
 
 const MSS: f64 = 1_000.0;
-const RTT_NS: u64 = 40 * MSECOND_NS;
+const RTT: Duration = Duration::from_millis(40);
 
 /// Of a path that is known.
 fn known() -> Model {
-    Model {
-        mss: MSS,
-        bw: 1e6,
-        max_bw: (1e6, 0.0),
-        min_rtt_ns: Some(RTT_NS),
-        probe_rtt_delay_ns: RTT_NS,
-        ..Model::new()
-    }
+    Model { mss: MSS, bw: 1e6, max_bw: (1e6, 0.0), min_rtt: Some(RTT), probe_rtt_delay: RTT, ..Model::new() }
 }
 
 fn event(delivered: f64, prior_delivered: f64, rate: f64) -> Event {
-    Event { delivers: true, rate, prior_delivered, ..Event::at(RTT_NS, delivered) }
+    Event { delivers: true, rate, prior_delivered, ..Event::at(Instant::ZERO + RTT, delivered) }
 }
 
 /// Never less than six segments, and two more while it probes upward.
@@ -29,7 +23,7 @@ fn what_is_to_be_in_flight() {
     assert_eq!(model.inflight(0.1, 9.0), 6_000.0);
     model.state = State::Up;
     assert_eq!((model.inflight(1.0, 9.0), model.inflight(0.1, 9.0)), (42_000.0, 8_000.0));
-    model.min_rtt_ns = None;
+    model.min_rtt = None;
     assert_eq!((model.bdp(2.0, 9_000.0), model.min_rtt_s()), (9_000.0, 0.0));
 }
 
@@ -47,7 +41,7 @@ fn headroom() {
 /// Lossy is more than 2 % of what was in flight.
 #[test]
 fn the_threshold_of_losses() {
-    let of = |lost: f64| Event { lost, tx_in_flight: 50_000.0, ..Event::at(0, 0.0) };
+    let of = |lost: f64| Event { lost, tx_in_flight: 50_000.0, ..Event::at(Instant::ZERO, 0.0) };
     assert_eq!((of(1_000.0).too_lossy(), of(1_001.0).too_lossy()), (false, true));
 }
 
@@ -73,7 +67,7 @@ fn rounds_and_the_largest_bandwidth() {
     assert_eq!(model.max_bw, (1e6, 0.0));
     // An acknowledgment without a sample says nothing, and no round begins with it.
     let round = model.round;
-    model.update_delivery(&Event::at(1, 99.0), 0.0);
+    model.update_delivery(&Event::at(Instant::from_nanos(1), 99.0), 0.0);
     assert_eq!((model.round, model.round_start, model.delivered, model.max_bw()), (round, false, 99.0, 1e6));
 }
 
@@ -109,16 +103,20 @@ fn losses_bound_the_short_term() {
 #[test]
 fn aggregated_acknowledgments() {
     let mut model = known();
-    (model.extra_since_ns, model.extra_delivered) = (0, 20_000.0);
-    model.update_aggregation(&Event { acked: 10_000.0, ..Event::at(10 * MSECOND_NS, 0.0) }, 50_000.0);
+    (model.extra_since, model.extra_delivered) = (Instant::ZERO, 20_000.0);
+    model.update_aggregation(&Event { acked: 10_000.0, ..Event::at(Instant::from_millis(10), 0.0) }, 50_000.0);
     assert_eq!((model.extra_acked(), model.extra_delivered), (20_000.0, 30_000.0));
-    model.update_aggregation(&Event { acked: 1_000.0, ..Event::at(30 * MSECOND_NS, 0.0) }, 500.0);
-    assert_eq!((model.extra_delivered, model.extra_since_ns), (1_000.0, 30 * MSECOND_NS), "as many as expected: anew");
+    model.update_aggregation(&Event { acked: 1_000.0, ..Event::at(Instant::from_millis(30), 0.0) }, 500.0);
+    assert_eq!(
+        (model.extra_delivered, model.extra_since),
+        (1_000.0, Instant::from_millis(30)),
+        "as many as expected: anew"
+    );
     assert_eq!(model.extra_acked(), 20_000.0);
     for (full, rounds, expected) in [(false, 1, 500.0), (true, 9, 20_000.0), (true, 10, 500.0)] {
         let mut model = model.clone();
         (model.full_bw_reached, model.round) = (full, rounds);
-        model.update_aggregation(&Event { acked: 1_000.0, ..Event::at(RTT_NS, 0.0) }, 500.0);
+        model.update_aggregation(&Event { acked: 1_000.0, ..Event::at(Instant::ZERO + RTT, 0.0) }, 500.0);
         assert_eq!(model.extra_acked(), expected, "{full} {rounds}");
     }
 }
@@ -155,7 +153,7 @@ fn the_slope_doubles_each_round() {
     model.inflight_long = 40_000.0;
     model.raise_slope(40_000.0);
     assert_eq!((model.up_rounds, model.up_acked_per_inc), (1, 40_000.0));
-    let acked = |acked: f64| Event { acked, ..Event::at(0, 0.0) };
+    let acked = |acked: f64| Event { acked, ..Event::at(Instant::ZERO, 0.0) };
     model.probe_upward(&acked(39_999.0), 40_000.0);
     assert_eq!(model.inflight_long, 40_000.0);
     model.probe_upward(&acked(1.0), 40_000.0);
@@ -176,21 +174,34 @@ fn the_slope_doubles_each_round() {
 #[test]
 fn the_least_round_trip() {
     let mut model = known();
-    model.begin(3);
-    assert_eq!((model.extra_since_ns, model.min_rtt_stamp_ns, model.probe_rtt_stamp_ns), (3, 3, 3));
-    let at = |now_ns: u64, rtt_ns: u64| Event { rtt_ns: Some(rtt_ns), ..Event::at(now_ns, 0.0) };
-    let five = 3 + 5 * SECOND_NS;
-    model.update_min_rtt(&at(five, RTT_NS));
-    assert_eq!((model.probe_rtt_expired, model.probe_rtt_stamp_ns), (false, 3));
-    model.update_min_rtt(&Event::at(five + 1, 0.0));
-    assert_eq!((model.probe_rtt_expired, model.probe_rtt_stamp_ns), (true, 3));
-    model.update_min_rtt(&at(five + 1, RTT_NS + 5));
-    assert_eq!((model.probe_rtt_stamp_ns, model.min_rtt_ns, model.min_rtt_stamp_ns), (five + 1, Some(RTT_NS), 3));
-    let ten = 3 + 10 * SECOND_NS;
-    model.update_min_rtt(&at(ten, RTT_NS + 9));
-    assert_eq!(model.min_rtt_ns, Some(RTT_NS));
-    model.update_min_rtt(&at(ten + 1, RTT_NS + 9));
-    assert_eq!((model.min_rtt_ns, model.min_rtt_stamp_ns), (Some(RTT_NS + 5), five + 1));
-    model.update_min_rtt(&at(ten + 2, RTT_NS - 1));
-    assert_eq!((model.min_rtt_ns, model.min_rtt_stamp_ns), (Some(RTT_NS - 1), ten + 2));
+    model.begin(Instant::from_nanos(3));
+    assert_eq!(
+        (model.extra_since, model.min_rtt_stamp, model.probe_rtt_stamp),
+        (Instant::from_nanos(3), Instant::from_nanos(3), Instant::from_nanos(3))
+    );
+    let three = Instant::from_nanos(3);
+    let at = |now: Instant, rtt: Duration| Event { rtt: Some(rtt), ..Event::at(now, 0.0) };
+    let five = three + 5 * SECOND;
+    model.update_min_rtt(&at(five, RTT));
+    assert_eq!((model.probe_rtt_expired, model.probe_rtt_stamp), (false, three));
+    model.update_min_rtt(&Event::at(five + Duration::from_nanos(1), 0.0));
+    assert_eq!((model.probe_rtt_expired, model.probe_rtt_stamp), (true, three));
+    model.update_min_rtt(&at(five + Duration::from_nanos(1), RTT + Duration::from_nanos(5)));
+    assert_eq!(
+        (model.probe_rtt_stamp, model.min_rtt, model.min_rtt_stamp),
+        (five + Duration::from_nanos(1), Some(RTT), three)
+    );
+    let ten = three + 10 * SECOND;
+    model.update_min_rtt(&at(ten, RTT + Duration::from_nanos(9)));
+    assert_eq!(model.min_rtt, Some(RTT));
+    model.update_min_rtt(&at(ten + Duration::from_nanos(1), RTT + Duration::from_nanos(9)));
+    assert_eq!(
+        (model.min_rtt, model.min_rtt_stamp),
+        (Some(RTT + Duration::from_nanos(5)), five + Duration::from_nanos(1))
+    );
+    model.update_min_rtt(&at(ten + Duration::from_nanos(2), RTT - Duration::from_nanos(1)));
+    assert_eq!(
+        (model.min_rtt, model.min_rtt_stamp),
+        (Some(RTT - Duration::from_nanos(1)), ten + Duration::from_nanos(2))
+    );
 }

@@ -1,6 +1,7 @@
 //! How version 1 of BBR finds a policer, as Linux has it: a link that drops what exceeds its rate, without a queue.
 
-use super::bbr_model::{Event, MSECOND_NS};
+use super::bbr_model::Event;
+use crate::time::Instant;
 
 /// The fewest round trips of an interval, and the most.
 const ROUNDS: (u32, u32) = (4, 16);
@@ -29,7 +30,7 @@ pub(super) struct Policer {
     began_delivered: f64,
     began_lost: f64,
     /// When something was delivered last, and how much by then.
-    last: (u64, f64),
+    last: (Instant, f64),
 }
 
 impl Policer {
@@ -48,7 +49,7 @@ impl Policer {
         round_start: bool,
         cycles: bool,
     ) -> bool {
-        self.last = (event.now_ns, event.delivered);
+        self.last = (event.now, event.delivered);
         self.sample(lost, lost_in_all, round_start, event.app_limited, cycles)
     }
 
@@ -64,7 +65,7 @@ impl Policer {
     }
 
     fn begin(&mut self, lost_in_all: f64) {
-        (self.began_ms, self.began_delivered) = (self.last.0 / MSECOND_NS, self.last.1);
+        (self.began_ms, self.began_delivered) = (self.last.0.as_millis(), self.last.1);
         (self.began_lost, self.rounds) = (lost_in_all, 0);
     }
 
@@ -103,7 +104,7 @@ impl Policer {
     /// An interval ends with a loss, when the tokens are used up, if it lost enough; otherwise it goes on.
     fn end(&mut self, lost_in_all: f64) {
         let delivered = self.last.1 - self.began_delivered;
-        let lasted_ms = (self.last.0 / MSECOND_NS).saturating_sub(self.began_ms);
+        let lasted_ms = self.last.0.as_millis().saturating_sub(self.began_ms);
         if delivered <= 0.0 || lost_in_all - self.began_lost < LOSS_RATIO * delivered || lasted_ms == 0 {
             return;
         }
@@ -121,15 +122,16 @@ impl Policer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Duration;
 
-    const RTT_NS: u64 = 40 * MSECOND_NS;
+    const RTT: Duration = Duration::from_millis(40);
 
     /// Round trips of 40 ms, of which each delivers 10,000 bytes and loses so many at its end; when the rate is used.
     fn rounds(policer: &mut Policer, from: u64, lost: &[f64]) -> Option<u64> {
         let mut in_all = 0.0;
         for (round, &bytes) in (from..).zip(lost) {
             in_all += bytes;
-            let event = Event::at(round * RTT_NS, 10_000.0 * round as f64);
+            let event = Event::at(Instant::ZERO + round * RTT, 10_000.0 * round as f64);
             policer.heard(&event, bytes > 0.0, in_all, true, true);
             if policer.used {
                 return Some(round);
@@ -181,7 +183,7 @@ mod tests {
         let mut delivered = 0.0;
         let mut interval = |policer: &mut Policer, at_ms: u64, bytes: f64| {
             delivered += bytes;
-            policer.last = (at_ms * MSECOND_NS, delivered);
+            policer.last = (Instant::from_millis(at_ms), delivered);
             policer.rounds = 4;
             policer.end(1e9 * at_ms as f64);
             (policer.used, policer.rate)
@@ -191,11 +193,12 @@ mod tests {
         assert_eq!(interval(&mut policer, 200, 28_200.0), (false, 282_000.0));
         assert_eq!(interval(&mut policer, 300, 31_700.0), (true, 299_500.0));
         // Slow rates are the same when they differ by 500 bytes per second.
-        let mut slow = Policer { sampling: true, rate: 1_000.0, last: (100 * MSECOND_NS, 150.0), ..Policer::default() };
+        let mut slow =
+            Policer { sampling: true, rate: 1_000.0, last: (Instant::from_millis(100), 150.0), ..Policer::default() };
         slow.end(1e9);
         assert_eq!((slow.used, slow.rate), (true, 1_250.0));
         // Within a millisecond there is no rate.
-        let mut short = Policer { sampling: true, last: (MSECOND_NS - 1, 150.0), ..Policer::default() };
+        let mut short = Policer { sampling: true, last: (Instant::from_nanos(999_999), 150.0), ..Policer::default() };
         short.end(1e9);
         assert_eq!(short.rate, 0.0);
     }
@@ -204,7 +207,7 @@ mod tests {
     #[test]
     fn the_rate_is_used_for_48_round_trips_of_the_cycle() {
         let mut policer = Policer { used: true, rate: 5.0, ..Policer::default() };
-        let event = Event::at(RTT_NS, 1.0);
+        let event = Event::at(Instant::ZERO + RTT, 1.0);
         assert!(!policer.heard(&event, true, 0.0, true, false));
         for _ in 0..47 {
             assert!(!policer.heard(&event, true, 0.0, true, true));
@@ -222,7 +225,13 @@ mod tests {
         rounds(&mut policer, 1, &[2_000.0; 3]);
         assert_eq!((policer.sampling, policer.rounds), (true, 3));
         let mut limited = policer.clone();
-        limited.heard(&Event { app_limited: true, ..Event::at(4 * RTT_NS, 40_000.0) }, true, 8_000.0, true, true);
+        limited.heard(
+            &Event { app_limited: true, ..Event::at(Instant::ZERO + 4 * RTT, 40_000.0) },
+            true,
+            8_000.0,
+            true,
+            true,
+        );
         assert!(!limited.sampling && limited.rounds == 0);
         // 20,000 bytes were delivered between rounds 1 and 3: the timeout does not lengthen their time.
         policer.timed_out(20_000.0, true);

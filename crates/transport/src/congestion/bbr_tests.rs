@@ -1,9 +1,10 @@
 use super::super::bbr_model::WindowMax;
 use super::super::{BbrLinux, LostPacket, RateSample};
 use super::*;
+use crate::time::{Duration, Instant};
 
 const MSS: f64 = 1_000.0;
-const RTT_NS: u64 = 40 * MSECOND_NS;
+const RTT: Duration = Duration::from_millis(40);
 /// Bytes per second: 40 kB fit in a round trip.
 const RATE: f64 = 1e6;
 
@@ -11,7 +12,7 @@ const RATE: f64 = 1e6;
 struct Path<C> {
     control: C,
     view: View,
-    now_ns: u64,
+    now: Instant,
     delivered: u64,
     rate: f64,
     /// Fraction lost of what was in flight when it exceeds `limit`.
@@ -21,8 +22,8 @@ struct Path<C> {
 
 impl<C: SinglePath> Path<C> {
     fn new(control: C) -> Self {
-        let view = View { srtt_ns: RTT_NS, active: true, ..View::new(10.0, MSS as u32) };
-        Path { control, view, now_ns: 0, delivered: 0, rate: RATE, limit: f64::INFINITY, pacing: 0.0 }
+        let view = View { srtt: RTT, active: true, ..View::new(10.0, MSS as u32) };
+        Path { control, view, now: Instant::ZERO, delivered: 0, rate: RATE, limit: f64::INFINITY, pacing: 0.0 }
     }
 
     /// A round trip: what the window and the pacing let go is delivered at no more than the rate of the path.
@@ -34,7 +35,7 @@ impl<C: SinglePath> Path<C> {
         let lost = (in_flight - self.limit).max(0.0);
         let bytes = (in_flight - lost) as u64;
         let prior_delivered = self.delivered;
-        self.now_ns += (rtt_s * 1e9) as u64;
+        self.now += Duration::from_nanos((rtt_s * 1e9) as u64);
         self.delivered += bytes;
         let packet = LostPacket {
             bytes: MSS as u64,
@@ -45,17 +46,17 @@ impl<C: SinglePath> Path<C> {
         };
         let packets = [packet];
         let delivery = Delivery {
-            now_ns: self.now_ns,
+            now: self.now,
             acked: bytes,
             delivered: self.delivered,
             marked: false,
-            rtt_ns: Some((rtt_s * 1e9) as u64),
+            rtt: Some(Duration::from_nanos((rtt_s * 1e9) as u64)),
             in_flight: (0.5 * in_flight) as u64,
             lost: if lost > 0.0 { &packets } else { &[] },
             lost_in_all: 0,
             app_limited: false,
             cwnd_limited: in_flight >= window,
-            departs_ns: 0,
+            departs_at: Instant::ZERO,
             sample: Some(RateSample {
                 bytes,
                 rate: Some(bytes as f64 / rtt_s),
@@ -109,13 +110,13 @@ fn startup_finds_the_bandwidth_and_the_cycle_begins() {
 fn the_round_trip_is_probed_every_five_seconds() {
     let mut path = Path::new(Bbr::new(1));
     let (mut began, mut times) = (None, Vec::new());
-    while path.now_ns < 21 * SECOND_NS {
+    while path.now < Instant::from_secs(21) {
         path.round();
         let probing = path.control.model.state == State::ProbeRtt;
         match began {
-            None if probing => began = Some(path.now_ns),
+            None if probing => began = Some(path.now),
             Some(from) if !probing => {
-                times.push((from, path.now_ns - from));
+                times.push((from, path.now - from));
                 began = None;
             }
             _ => {}
@@ -125,8 +126,8 @@ fn the_round_trip_is_probed_every_five_seconds() {
         }
     }
     assert_eq!(times.len(), 3, "{times:?}");
-    for (_, took_ns) in times {
-        assert!((200 * MSECOND_NS..320 * MSECOND_NS).contains(&took_ns), "{took_ns}");
+    for (_, took) in times {
+        assert!((200 * MSECOND..320 * MSECOND).contains(&took), "{took:?}");
     }
 }
 
@@ -142,12 +143,12 @@ fn losses_bound_what_is_in_flight() {
     bbr.model.state = State::Up;
     bbr.model.is_probe_sample = true;
     let lost = LostPacket { bytes: 1_000, in_flight: 50_000, lost: 5_000, app_limited: false, begins_range: true };
-    bbr.lost(&Event::at(path.now_ns, path.delivered as f64), &lost);
+    bbr.lost(&Event::at(path.now, path.delivered as f64), &lost);
     let expected = 49_000.0 + (0.02 * 49_000.0 - 4_000.0) / 0.98;
     assert!((bbr.model.inflight_long - expected).abs() < 1e-6, "{}", bbr.model.inflight_long);
     assert_eq!((bbr.model.state, bbr.model.was_too_high), (State::Down, true));
     // A second loss of the same probe changes nothing.
-    bbr.lost(&Event::at(path.now_ns, path.delivered as f64), &lost);
+    bbr.lost(&Event::at(path.now, path.delivered as f64), &lost);
     assert!((bbr.model.inflight_long - expected).abs() < 1e-6);
     // The recovery proves spurious: the bound is gone, and the probe is made again.
     bbr.undo.state = Some(State::Up);

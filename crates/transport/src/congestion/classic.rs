@@ -3,6 +3,7 @@
 use super::{Ack, CongestionControl, Groups, Sample, View, Window};
 use crate::algorithm::{Given, Make};
 use crate::plugin::Origin;
+use crate::time::Instant;
 
 /// How a control behaves in congestion avoidance and on loss; all else is [`Classic`]'s.
 pub trait Rule: std::fmt::Debug + Send {
@@ -18,7 +19,7 @@ pub trait Rule: std::fmt::Debug + Send {
     fn sample(&mut self, _group: &[View], _r: usize, _sample: &Sample) {}
 
     /// Something happens on `group[r]`, of all subflows: may change which are coupled with which. At first all are.
-    fn regroup(&mut self, _groups: &mut Groups, _group: &[View], _r: usize, _now_ns: u64) {}
+    fn regroup(&mut self, _groups: &mut Groups, _group: &[View], _r: usize, _now: Instant) {}
 
     /// Increase of the window of `group[r]`, in segments, per segment acknowledged in congestion avoidance.
     fn increase(&mut self, group: &[View], r: usize) -> f64;
@@ -29,7 +30,7 @@ pub trait Rule: std::fmt::Debug + Send {
     }
 
     /// Its own numbers of `group[r]`: see [`CongestionControl::show`].
-    fn show(&self, _group: &[View], _r: usize, _now_ns: u64, _columns: &mut [f64]) {}
+    fn show(&self, _group: &[View], _r: usize, _now: Instant, _columns: &mut [f64]) {}
 
     /// The least slow start threshold in segments. RFC 5681 §3.1, equation 4: two.
     fn min_ssthresh(&self, _group: &[View]) -> f64 {
@@ -56,13 +57,13 @@ impl<R: Rule> Classic<R> {
 
     /// The rule, and what it sees.
     #[inline]
-    fn seen<'a>(&'a mut self, group: &'a [View], r: usize, now_ns: u64) -> (&'a mut R, &'a [View])
+    fn seen<'a>(&'a mut self, group: &'a [View], r: usize, now: Instant) -> (&'a mut R, &'a [View])
     where
         R: Rule,
     {
         let Classic { rule, groups } = self;
         if R::REGROUPS {
-            rule.regroup(groups, group, r, now_ns);
+            rule.regroup(groups, group, r, now);
             return (rule, groups.seen(group, r));
         }
         (rule, group)
@@ -93,7 +94,7 @@ impl<R: Rule> CongestionControl for Classic<R> {
             acked -= slow;
         }
         if acked > 0.0 {
-            let (rule, group) = self.seen(group, r, ack.now_ns);
+            let (rule, group) = self.seen(group, r, ack.now);
             cwnd += acked * rule.increase(group, r);
             // A rule with a negative term stops at one segment. (Not `max`, which would hide a NaN.)
             if cwnd < 1.0 {
@@ -111,27 +112,27 @@ impl<R: Rule> CongestionControl for Classic<R> {
         self.rule.sample(group, r, sample);
     }
 
-    fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        let (rule, group) = self.seen(group, r, now_ns);
+    fn on_loss(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
+        let (rule, group) = self.seen(group, r, now);
         rule.decrease(group, r).max(rule.min_ssthresh(group))
     }
 
-    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        self.on_loss(group, r, now_ns)
+    fn on_timeout(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
+        self.on_loss(group, r, now)
     }
 
-    fn on_ecn(&mut self, group: &[View], r: usize, now_ns: u64, abe: bool) -> f64 {
-        let (rule, group) = self.seen(group, r, now_ns);
+    fn on_ecn(&mut self, group: &[View], r: usize, now: Instant, abe: bool) -> f64 {
+        let (rule, group) = self.seen(group, r, now);
         let (cwnd, lost) = (group[r].cwnd, rule.decrease(group, r));
         let left = if abe { cwnd - ABE_FRACTION * (cwnd - lost) } else { lost };
         left.max(rule.min_ssthresh(group))
     }
 
-    fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
-        self.rule.show(group, r, now_ns, columns);
+    fn show(&self, group: &[View], r: usize, now: Instant, columns: &mut [f64]) {
+        self.rule.show(group, r, now, columns);
     }
 
-    fn on_leave(&mut self, _group: &[View], r: usize, _now_ns: u64) {
+    fn on_leave(&mut self, _group: &[View], r: usize, _now: Instant) {
         if R::REGROUPS {
             self.groups.put(r, 0);
         }
@@ -152,19 +153,20 @@ pub(super) fn active_count(group: &[View]) -> usize {
 mod tests {
     use super::super::{Coupled, Reno};
     use super::*;
+    use crate::time::Duration;
 
     fn view(cwnd: f64) -> View {
-        View { cwnd, ssthresh: 5.0, srtt_ns: 1, active: true, ..View::new(10.0, 1420) }
+        View { cwnd, ssthresh: 5.0, srtt: Duration::from_nanos(1), active: true, ..View::new(10.0, 1420) }
     }
 
     #[test]
     fn a_mark_is_a_loss_or_by_rfc_8511_less() {
         let mut reno = Classic::new(Reno);
-        assert_eq!(reno.on_ecn(&[view(20.0)], 0, 0, false), 10.0);
-        assert_eq!(reno.on_ecn(&[view(20.0)], 0, 0, true), 16.0, "0.8 of the window");
-        assert_eq!(reno.on_ecn(&[view(2.0)], 0, 0, true), 2.0);
+        assert_eq!(reno.on_ecn(&[view(20.0)], 0, Instant::ZERO, false), 10.0);
+        assert_eq!(reno.on_ecn(&[view(20.0)], 0, Instant::ZERO, true), 16.0, "0.8 of the window");
+        assert_eq!(reno.on_ecn(&[view(2.0)], 0, Instant::ZERO, true), 2.0);
         // A coupled control gives up 0.4 of what it would lose: 20 − 0.4·(20 + 10)/2.
         let group = [view(20.0), view(10.0)];
-        assert_eq!(Classic::new(Coupled).on_ecn(&group, 0, 0, true), 14.0);
+        assert_eq!(Classic::new(Coupled).on_ecn(&group, 0, Instant::ZERO, true), 14.0);
     }
 }

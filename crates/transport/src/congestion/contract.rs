@@ -7,6 +7,7 @@
 
 use super::{Ack, CongestionControl, Phase, Sample, View, Window};
 use crate::draw::Draw;
+use crate::time::{Duration, Instant};
 
 /// A rule that a control broke, and where.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -61,7 +62,7 @@ struct Model<'a> {
     group: Vec<View>,
     /// Window and threshold before the last loss.
     before_loss: Vec<Option<Window>>,
-    now_ns: u64,
+    now: Instant,
     step: usize,
 }
 
@@ -75,7 +76,7 @@ impl<'a> Model<'a> {
             draw: Draw(seed),
             group: vec![View::new(10.0, 1420); count],
             before_loss: vec![None; count],
-            now_ns: 0,
+            now: Instant::ZERO,
             step: 0,
         }
     }
@@ -84,7 +85,7 @@ impl<'a> Model<'a> {
         let mut trace = Vec::new();
         for step in 0..2_000 {
             self.step = step;
-            self.now_ns += 1_000_000 + self.draw.below(20_000_000);
+            self.now += Duration::from_nanos(1_000_000 + self.draw.below(20_000_000));
             let r = self.draw.below(self.group.len() as u64) as usize;
             self.operation(r)?;
             trace.push(Window { cwnd: self.group[r].cwnd, ssthresh: self.group[r].ssthresh });
@@ -122,27 +123,27 @@ impl<'a> Model<'a> {
         }
         match self.draw.below(100) {
             0..=91 => self.acknowledge(r),
-            92..=94 => self.reduce(r, |c, g, r, now_ns| c.on_loss(g, r, now_ns), Some(Phase::Recovery)),
+            92..=94 => self.reduce(r, |c, g, r, now| c.on_loss(g, r, now), Some(Phase::Recovery)),
             95 => {
                 let abe = self.draw.below(2) == 0;
-                self.reduce(r, move |c, g, r, now_ns| c.on_ecn(g, r, now_ns, abe), None)
+                self.reduce(r, move |c, g, r, now| c.on_ecn(g, r, now, abe), None)
             }
             96 => self.undo(r),
-            97 | 98 => self.reduce(r, |c, g, r, now_ns| c.on_timeout(g, r, now_ns), Some(Phase::Loss)),
+            97 | 98 => self.reduce(r, |c, g, r, now| c.on_timeout(g, r, now), Some(Phase::Loss)),
             _ => self.leave(r),
         }
     }
 
     fn join(&mut self, r: usize) -> Result<(), Violation> {
-        let rtt_ns = 1_000_000 + self.draw.below(300_000_000);
-        self.group[r] = View { srtt_ns: rtt_ns, min_rtt_ns: rtt_ns, active: true, ..View::new(10.0, 1420) };
+        let rtt = Duration::from_nanos(1_000_000 + self.draw.below(300_000_000));
+        self.group[r] = View { srtt: rtt, min_rtt: rtt, active: true, ..View::new(10.0, 1420) };
         self.before_loss[r] = None;
         if self.group.len() == 1 {
             self.fresh = Some((self.make)());
         }
-        let now_ns = self.now_ns;
+        let now = self.now;
         self.ask(|c, g| {
-            c.on_join(g, r, now_ns);
+            c.on_join(g, r, now);
             Window { cwnd: 0.0, ssthresh: 0.0 }
         })?;
         Ok(())
@@ -151,7 +152,7 @@ impl<'a> Model<'a> {
     fn leave(&mut self, r: usize) -> Result<(), Violation> {
         self.group[r].active = false;
         self.fresh = None;
-        self.control.on_leave(&self.group, r, self.now_ns);
+        self.control.on_leave(&self.group, r, self.now);
         Ok(())
     }
 
@@ -160,11 +161,11 @@ impl<'a> Model<'a> {
         let whole = 1.0 + self.draw.below(4) as f64;
         let acked = if self.draw.below(10) == 0 { whole / 8.0 } else { whole };
         let limited = self.draw.below(8) != 0;
-        let sample_ns = self.group[r].min_rtt_ns + self.draw.below(50_000_000);
-        let rtt_ns = (self.draw.below(5) != 0).then_some(sample_ns);
+        let sample = self.group[r].min_rtt + Duration::from_nanos(self.draw.below(50_000_000));
+        let rtt = (self.draw.below(5) != 0).then_some(sample);
         let view = &mut self.group[r];
-        if let Some(rtt_ns) = rtt_ns {
-            view.srtt_ns = (7 * view.srtt_ns + rtt_ns) / 8;
+        if let Some(rtt) = rtt {
+            view.srtt = (7 * view.srtt + rtt) / 8;
         }
         view.bytes_since_loss += (1420.0 * acked) as u64;
         view.in_flight = (view.cwnd - 1.0) as u32;
@@ -172,11 +173,11 @@ impl<'a> Model<'a> {
             view.phase = Phase::Open;
         }
         let before = view.cwnd;
-        let ack = Ack { now_ns: self.now_ns, acked_segments: acked, rtt_ns, cwnd_limited: limited };
+        let ack = Ack { now: self.now, acked_segments: acked, rtt, cwnd_limited: limited };
         // As the transport does: the sample first, to those that want it.
         let w = self.ask(|c, g| {
-            if let Some(rtt_ns) = ack.rtt_ns.filter(|_| c.wants_samples()) {
-                c.on_sample(g, r, &Sample { rtt_ns, now_ns: ack.now_ns, ..Sample::default() });
+            if let Some(rtt) = ack.rtt.filter(|_| c.wants_samples()) {
+                c.on_sample(g, r, &Sample { rtt, now: ack.now, ..Sample::default() });
             }
             c.on_ack(g, r, &ack)
         })?;
@@ -199,13 +200,13 @@ impl<'a> Model<'a> {
     fn reduce(
         &mut self,
         r: usize,
-        call: impl Fn(&mut dyn CongestionControl, &[View], usize, u64) -> f64,
+        call: impl Fn(&mut dyn CongestionControl, &[View], usize, Instant) -> f64,
         phase: Option<Phase>,
     ) -> Result<(), Violation> {
-        let now_ns = self.now_ns;
+        let now = self.now;
         let before = Window { cwnd: self.group[r].cwnd, ssthresh: self.group[r].ssthresh };
         let w = self.ask(|c, g| {
-            let ssthresh = call(c, g, r, now_ns);
+            let ssthresh = call(c, g, r, now);
             Window { cwnd: ssthresh, ssthresh }
         })?;
         if !(w.ssthresh.is_finite() && w.ssthresh >= 1.0) {
@@ -231,9 +232,9 @@ impl<'a> Model<'a> {
         view.cwnd = view.cwnd.max(before.cwnd);
         view.ssthresh = view.ssthresh.max(before.ssthresh);
         view.phase = Phase::Open;
-        let now_ns = self.now_ns;
+        let now = self.now;
         self.ask(|c, g| {
-            c.on_undo(g, r, now_ns);
+            c.on_undo(g, r, now);
             Window { cwnd: 0.0, ssthresh: 0.0 }
         })?;
         Ok(())

@@ -7,6 +7,7 @@ use crate::algorithm::Family as _;
 
 use super::super::{Choice, Classic, Rule};
 use super::*;
+use crate::time::{Duration, Instant};
 
 #[test]
 fn the_built_in_controls_conform() {
@@ -30,27 +31,28 @@ fn every_column_is_declared_once_and_shown() {
             cwnd: 20.0,
             ssthresh: 5.0,
             in_flight: 4,
-            min_rtt_ns: 80_000_000,
-            srtt_ns: 100_000_000,
+            min_rtt: Duration::from_millis(80),
+            srtt: Duration::from_millis(100),
             active: true,
             ..View::new(10.0, 1420)
         };
         let group = [view, view];
         let shown = |control: &dyn CongestionControl| {
             let mut columns = vec![f64::NAN; choice.columns().len()];
-            control.show(&group, 1, 2_000_000_000, &mut columns);
+            control.show(&group, 1, Instant::from_secs(2), &mut columns);
             columns
         };
         assert!(shown(&control).iter().all(|value| !value.is_infinite()), "{choice:?}, before anything");
         for r in [0, 1] {
-            control.on_join(&group, r, 0);
+            control.on_join(&group, r, Instant::ZERO);
         }
         for n in 0..400 {
-            let (rtt_ns, now_ns, r) = (80_000_000 + 1_000_000 * (n % 40), n * 5_000_000, (n % 2) as usize);
+            let (rtt, now) = (Duration::from_millis(80 + n % 40), Instant::from_millis(5 * n));
+            let r = (n % 2) as usize;
             if control.wants_samples() {
-                control.on_sample(&group, r, &Sample { rtt_ns, now_ns, ..Sample::default() });
+                control.on_sample(&group, r, &Sample { rtt, now, ..Sample::default() });
             }
-            let ack = Ack { now_ns, acked_segments: 1.0, rtt_ns: Some(rtt_ns), cwnd_limited: true };
+            let ack = Ack { now, acked_segments: 1.0, rtt: Some(rtt), cwnd_limited: true };
             control.on_ack(&group, r, &ack);
         }
         assert!(shown(&control).iter().all(|value| value.is_finite()), "{choice:?}: {:?}", shown(&control));
@@ -144,16 +146,16 @@ impl CongestionControl for Broken {
         Window { cwnd: cwnd + by * ack.acked_segments, ssthresh }
     }
 
-    fn on_loss(&mut self, group: &[View], r: usize, _: u64) -> f64 {
+    fn on_loss(&mut self, group: &[View], r: usize, _: Instant) -> f64 {
         (group[r].cwnd / 2.0).max(2.0)
     }
 
-    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        if matches!(self.kind, Fault::TimeoutStops) { 0.0 } else { self.on_loss(group, r, now_ns) }
+    fn on_timeout(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
+        if matches!(self.kind, Fault::TimeoutStops) { 0.0 } else { self.on_loss(group, r, now) }
     }
 
-    fn on_ecn(&mut self, group: &[View], r: usize, now_ns: u64, _: bool) -> f64 {
-        if matches!(self.kind, Fault::MarkRaises) { 1.2 * group[r].cwnd + 2.0 } else { self.on_loss(group, r, now_ns) }
+    fn on_ecn(&mut self, group: &[View], r: usize, now: Instant, _: bool) -> f64 {
+        if matches!(self.kind, Fault::MarkRaises) { 1.2 * group[r].cwnd + 2.0 } else { self.on_loss(group, r, now) }
     }
 }
 

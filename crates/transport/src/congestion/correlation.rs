@@ -1,5 +1,7 @@
 //! Whether two subflows see the same queue: the correlation of their queueing delays (Singh 2012 chapter V A).
 
+use crate::time::{Duration, Instant};
+
 /// What is done about subflows that share a bottleneck.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Action {
@@ -42,7 +44,7 @@ pub struct Sharing {
 }
 
 /// Means over longer than this say nothing of one queue: samples that far apart are not averaged.
-const LONGEST_NS: u64 = 1_000_000_000;
+const LONGEST: Duration = Duration::from_secs(1);
 
 /// Pearson's coefficient of the smoothed delays of each pair, in a moving average.
 ///
@@ -64,13 +66,13 @@ pub(super) struct Correlation {
 struct Mean {
     sum: f64,
     count: f64,
-    since_ns: u64,
+    since: Instant,
 }
 
 impl Mean {
-    fn add(&mut self, now_ns: u64, value: f64) {
-        if self.count == 0.0 || now_ns - self.since_ns > LONGEST_NS {
-            *self = Mean { since_ns: now_ns, ..Mean::default() };
+    fn add(&mut self, now: Instant, value: f64) {
+        if self.count == 0.0 || now - self.since > LONGEST {
+            *self = Mean { since: now, ..Mean::default() };
         }
         self.sum += value;
         self.count += 1.0;
@@ -86,8 +88,8 @@ impl Mean {
 #[derive(Clone, Debug, Default)]
 struct Pair {
     samples: [Mean; 2],
-    first_ns: u64,
-    last_ns: u64,
+    first_at: Instant,
+    last_at: Instant,
     /// Exponentially weighted: their number, means, squares and product, about the means.
     weight: f64,
     means: [f64; 2],
@@ -100,24 +102,24 @@ struct Pair {
 }
 
 impl Pair {
-    fn sample(&mut self, which: usize, now_ns: u64, delay_s: f64, sharing: &Sharing) {
-        self.samples[which].add(now_ns, delay_s);
+    fn sample(&mut self, which: usize, now: Instant, delay_s: f64, sharing: &Sharing) {
+        self.samples[which].add(now, delay_s);
         // Also the other's samples may have become old.
-        if self.samples.iter().any(|mean| mean.count == 0.0 || now_ns - mean.since_ns > LONGEST_NS) {
+        if self.samples.iter().any(|mean| mean.count == 0.0 || now - mean.since > LONGEST) {
             return;
         }
         let [a, b] = &mut self.samples;
         let point = [a.take(), b.take()];
-        self.point(now_ns, point, sharing);
+        self.point(now, point, sharing);
     }
 
     /// A point of both.
-    fn point(&mut self, now_ns: u64, point: [f64; 2], sharing: &Sharing) {
+    fn point(&mut self, now: Instant, point: [f64; 2], sharing: &Sharing) {
         if self.weight == 0.0 {
-            (self.first_ns, self.last_ns) = (now_ns, now_ns);
+            (self.first_at, self.last_at) = (now, now);
         }
-        let since_s = (now_ns - self.last_ns) as f64 * 1e-9;
-        self.last_ns = now_ns;
+        let since_s = (now - self.last_at).as_secs_f64();
+        self.last_at = now;
         let kept = libm::exp(-since_s / sharing.window_s);
         self.weight *= kept;
         self.squares.iter_mut().for_each(|square| *square *= kept);
@@ -131,7 +133,7 @@ impl Pair {
         }
         self.product += before[0] * (point[1] - self.means[1]);
         let spread = (self.squares[0] * self.squares[1]).sqrt();
-        let age_s = (now_ns - self.first_ns) as f64 * 1e-9;
+        let age_s = (now - self.first_at).as_secs_f64();
         if spread > 0.0 && age_s > 2.0 * sharing.window_s {
             let coefficient = self.product / spread;
             let forgotten = 1.0 - libm::exp(-4.0 * since_s / sharing.decide_after_s);
@@ -155,18 +157,18 @@ impl Correlation {
     }
 
     /// An RTT sample of `r`.
-    pub fn sample(&mut self, r: usize, now_ns: u64, rtt_ns: u64) {
+    pub fn sample(&mut self, r: usize, now: Instant, rtt: Duration) {
         if r >= self.smoothed_ns.len() {
             self.smoothed_ns.resize(r + 1, 0.0);
             self.pairs.resize_with(r * (r + 1) / 2, Pair::default);
         }
         let weight = if self.smoothed_ns[r] == 0.0 { 0.0 } else { self.sharing.weight };
-        self.smoothed_ns[r] = weight * self.smoothed_ns[r] + (1.0 - weight) * rtt_ns as f64;
+        self.smoothed_ns[r] = weight * self.smoothed_ns[r] + (1.0 - weight) * rtt.as_nanos() as f64;
         // The least RTT is a constant, which a correlation does not see.
         let delay_s = self.smoothed_ns[r] * 1e-9;
         for other in (0..self.smoothed_ns.len()).filter(|&other| other != r) {
             let pair = &mut self.pairs[Self::place(r, other)];
-            pair.sample(usize::from(r > other), now_ns, delay_s, &self.sharing);
+            pair.sample(usize::from(r > other), now, delay_s, &self.sharing);
         }
     }
 

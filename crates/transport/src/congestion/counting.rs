@@ -4,6 +4,7 @@ use super::classic::alone;
 use super::{Ack, CongestionControl, View, Window};
 use crate::algorithm::{Given, Make};
 use crate::plugin::Origin;
+use crate::time::Instant;
 
 /// A control in the kernel's integers; all else is [`Counting`]'s. `w` is the window of `group[r]` in whole
 /// segments; the siblings' are in `group`.
@@ -67,7 +68,7 @@ pub(super) fn whole(cwnd: f64) -> u64 {
 
 /// Smoothed RTT as the kernel keeps it: eighths of a microsecond.
 pub(super) fn srtt_eighths(v: &View) -> u64 {
-    (v.srtt_ns / 125).max(1)
+    (v.srtt.as_nanos() / 125).max(1)
 }
 
 /// Element r, made when it is not there yet.
@@ -128,24 +129,24 @@ impl<R: CountingRule> CongestionControl for Counting<R> {
         Window { cwnd, ssthresh }
     }
 
-    fn on_loss(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
+    fn on_loss(&mut self, group: &[View], r: usize, _now: Instant) -> f64 {
         self.reduce(group, r)
     }
 
-    fn on_timeout(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
+    fn on_timeout(&mut self, group: &[View], r: usize, _now: Instant) -> f64 {
         self.reduce(group, r)
     }
 
-    fn on_join(&mut self, _group: &[View], r: usize, _now_ns: u64) {
+    fn on_join(&mut self, _group: &[View], r: usize, _now: Instant) {
         *slot(&mut self.reno, r) = 0.0;
         self.rule.joined(r);
     }
 
-    fn on_leave(&mut self, _group: &[View], r: usize, _now_ns: u64) {
+    fn on_leave(&mut self, _group: &[View], r: usize, _now: Instant) {
         self.rule.joined(r);
     }
 
-    fn show(&self, group: &[View], r: usize, _now_ns: u64, columns: &mut [f64]) {
+    fn show(&self, group: &[View], r: usize, _now: Instant, columns: &mut [f64]) {
         self.rule.show(group, r, columns);
     }
 }
@@ -153,6 +154,7 @@ impl<R: CountingRule> CongestionControl for Counting<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Duration;
 
     #[derive(Debug)]
     struct Still;
@@ -165,27 +167,29 @@ mod tests {
     }
 
     fn ack(acked_segments: f64) -> Ack {
-        Ack { now_ns: 0, acked_segments, rtt_ns: None, cwnd_limited: true }
+        Ack { now: Instant::ZERO, acked_segments, rtt: None, cwnd_limited: true }
     }
 
     #[test]
     fn a_lone_subflow_adds_one_segment_a_window() {
         let mut control = Counting::new(Still);
-        let mut v = View { cwnd: 10.0, ssthresh: 5.0, srtt_ns: 1, active: true, ..View::new(10.0, 1420) };
+        let mut v =
+            View { cwnd: 10.0, ssthresh: 5.0, srtt: Duration::from_nanos(1), active: true, ..View::new(10.0, 1420) };
         for _ in 0..4 {
             v.cwnd = control.on_ack(&[v], 0, &ack(2.0)).cwnd;
         }
         assert_eq!(v.cwnd, 10.0, "8 of 10 segments");
         v.cwnd = control.on_ack(&[v], 0, &ack(2.0)).cwnd;
         assert_eq!(v.cwnd, 11.0);
-        assert_eq!(control.on_loss(&[v], 0, 0), 5.0, "11/2 in whole segments");
-        assert_eq!(control.on_timeout(&[View { cwnd: 1.0, ..v }], 0, 0), 2.0);
+        assert_eq!(control.on_loss(&[v], 0, Instant::ZERO), 5.0, "11/2 in whole segments");
+        assert_eq!(control.on_timeout(&[View { cwnd: 1.0, ..v }], 0, Instant::ZERO), 2.0);
     }
 
     #[test]
     fn slow_start_takes_the_whole_acknowledgment() {
         let mut control = Counting::new(Still);
-        let v = View { cwnd: 10.0, ssthresh: 12.0, srtt_ns: 1, active: true, ..View::new(10.0, 1420) };
+        let v =
+            View { cwnd: 10.0, ssthresh: 12.0, srtt: Duration::from_nanos(1), active: true, ..View::new(10.0, 1420) };
         assert_eq!(control.on_ack(&[v], 0, &ack(4.0)).cwnd, 12.0);
     }
 }

@@ -55,9 +55,10 @@ impl Rule for Coupled {
 mod tests {
     use super::super::{Classic, CongestionControl};
     use super::*;
+    use crate::time::{Duration, Instant};
 
     fn view(cwnd: f64) -> View {
-        View { cwnd, ssthresh: 1.0, srtt_ns: 50_000_000, active: true, ..View::new(10.0, 1420) }
+        View { cwnd, ssthresh: 1.0, srtt: Duration::from_millis(50), active: true, ..View::new(10.0, 1420) }
     }
 
     #[test]
@@ -66,8 +67,8 @@ mod tests {
         let group = [view(12.0), view(28.0)];
         let mut control = Classic::new(Coupled);
         assert_eq!(Coupled.increase(&group, 0), 0.025);
-        assert_eq!(control.on_loss(&group, 1, 0), 8.0);
-        assert_eq!(control.on_loss(&group, 0, 0), 1.0);
+        assert_eq!(control.on_loss(&group, 1, Instant::ZERO), 8.0);
+        assert_eq!(control.on_loss(&group, 0, Instant::ZERO), 1.0);
     }
 
     #[test]
@@ -75,7 +76,7 @@ mod tests {
         let away = View { active: false, ..view(500.0) };
         let group = [view(20.0), away];
         assert_eq!(Coupled.increase(&group, 0), 0.05);
-        assert_eq!(Classic::new(Coupled).on_loss(&group, 0, 0), 10.0);
-        assert_eq!(Classic::new(Coupled).on_loss(&[view(3.0)], 0, 0), 2.0);
+        assert_eq!(Classic::new(Coupled).on_loss(&group, 0, Instant::ZERO), 10.0);
+        assert_eq!(Classic::new(Coupled).on_loss(&[view(3.0)], 0, Instant::ZERO), 2.0);
     }
 }

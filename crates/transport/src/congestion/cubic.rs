@@ -4,6 +4,7 @@ use super::hystart::HyStart;
 use super::{Ack, SinglePath, View, Window};
 use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::plugin::Origin;
+use crate::time::Instant;
 
 /// RFC 9438 §4.6 and §5.1.
 const BETA: f64 = 0.7;
@@ -29,7 +30,7 @@ pub struct Cubic {
     /// The state before the last reduction (§4.9).
     undo: Option<State>,
     hystart: HyStart,
-    last_ack_ns: u64,
+    last_ack_at: Instant,
     fast_convergence: bool,
 }
 
@@ -77,7 +78,7 @@ struct State {
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    began_ns: u64,
+    began_at: Instant,
     k_s: f64,
     w_max: f64,
     w_est: f64,
@@ -89,7 +90,7 @@ impl Default for Cubic {
             state: State::default(),
             undo: None,
             hystart: HyStart::default(),
-            last_ack_ns: 0,
+            last_ack_at: Instant::ZERO,
             fast_convergence: true,
         }
     }
@@ -110,18 +111,18 @@ impl Cubic {
         (cwnd * beta).max(MIN_SSTHRESH)
     }
 
-    fn avoid(&mut self, cwnd: f64, acked: f64, now_ns: u64, rtt_s: f64) -> f64 {
+    fn avoid(&mut self, cwnd: f64, acked: f64, now: Instant, rtt_s: f64) -> f64 {
         let state = &mut self.state;
         let epoch = state.epoch.get_or_insert_with(|| {
             let w_max = state.w_max.map_or(cwnd, |w_max| w_max.max(cwnd));
             state.w_max = Some(w_max);
-            Epoch { began_ns: now_ns, k_s: cube_root((w_max - cwnd) / C), w_max, w_est: cwnd }
+            Epoch { began_at: now, k_s: cube_root((w_max - cwnd) / C), w_max, w_est: cwnd }
         });
         let w_cubic = |t: f64| {
             let d = t - epoch.k_s;
             C * d * d * d + epoch.w_max
         };
-        let t = now_ns.saturating_sub(epoch.began_ns) as f64 * 1e-9;
+        let t = now.saturating_since(epoch.began_at).as_secs_f64();
         let (now, target) = (w_cubic(t), w_cubic(t + rtt_s));
         let alpha = if epoch.w_est >= state.cwnd_prior { 1.0 } else { ALPHA };
         epoch.w_est += alpha * acked / cwnd;
@@ -138,8 +139,8 @@ impl SinglePath for Cubic {
 
     fn on_ack(&mut self, view: &View, ack: &Ack) -> Window {
         let View { mut cwnd, mut ssthresh, .. } = *view;
-        let since_ns = ack.now_ns.saturating_sub(self.last_ack_ns);
-        self.last_ack_ns = ack.now_ns;
+        let since = ack.now.saturating_since(self.last_ack_at);
+        self.last_ack_at = ack.now;
         let mut acked = ack.acked_segments;
         if ssthresh.is_infinite() {
             let w = self.hystart.on_ack(view, ack);
@@ -151,7 +152,7 @@ impl SinglePath for Cubic {
         if !ack.cwnd_limited {
             // §4.2: t does not include periods in which the window was not the limit.
             if let Some(epoch) = &mut self.state.epoch {
-                epoch.began_ns += since_ns;
+                epoch.began_at += since;
             }
             return Window { cwnd, ssthresh };
         }
@@ -161,7 +162,7 @@ impl SinglePath for Cubic {
             acked -= slow;
         }
         if acked > 0.0 {
-            cwnd = self.avoid(cwnd, acked, ack.now_ns, view.srtt_s());
+            cwnd = self.avoid(cwnd, acked, ack.now, view.srtt_s());
         }
         ssthresh = ssthresh.max(MIN_SSTHRESH);
         Window { cwnd, ssthresh }

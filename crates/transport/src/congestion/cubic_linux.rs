@@ -5,6 +5,7 @@ use super::cubic::cube_root;
 use super::{Ack, SinglePath, View, Window};
 use crate::algorithm::{Given, Make};
 use crate::plugin::Origin;
+use crate::time::{Duration, Instant};
 
 /// After a loss 717 of 1,024 segments are left.
 const BETA: u64 = 717;
@@ -25,18 +26,18 @@ const MIN_SSTHRESH: f64 = 2.0;
 /// HyStart is asked from this window on.
 const LOW_WINDOW: f64 = 16.0;
 /// Acknowledgments no further apart are of one train.
-const TRAIN_GAP_NS: u64 = 2_000_000;
+const TRAIN_GAP: Duration = Duration::from_millis(2);
 /// RTT samples of a round trip before its least one counts.
 const SAMPLES: u32 = 8;
-const MIN_THRESH_NS: u64 = 4_000_000;
-const MAX_THRESH_NS: u64 = 16_000_000;
+const MIN_THRESH: Duration = Duration::from_millis(4);
+const MAX_THRESH: Duration = Duration::from_millis(16);
 /// A train may last longer by what the pacing rate takes for four of the largest segmentation offloads, but by this at most.
-const MAX_TRAIN_ALLOWANCE_NS: u64 = 1_000_000;
+const MAX_TRAIN_ALLOWANCE: Duration = Duration::from_millis(1);
 const OFFLOADED_BYTES: f64 = 4.0 * 65_536.0;
 /// In slow start the pacing rate is this many windows a round trip.
 const PACING_GAIN: f64 = 2.0;
 /// For so long after congestion avoidance began, RTTs are not used.
-const SETTLING_NS: u64 = 1_000_000_000;
+const SETTLING: Duration = Duration::from_secs(1);
 
 /// As [`Cubic`](super::Cubic), but:
 ///
@@ -55,8 +56,8 @@ pub struct CubicLinux {
     undo: Option<State>,
     hystart: HyStart,
     /// The least RTT of data since the beginning or the last timeout.
-    rtt_min_ns: Option<u64>,
-    last_ack_ns: u64,
+    rtt_min: Option<Duration>,
+    last_ack_at: Instant,
 }
 
 impl Make for CubicLinux {
@@ -80,7 +81,7 @@ struct State {
 
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    began_ns: u64,
+    began_at: Instant,
     /// In 1,024ths of a second.
     k: u64,
     origin: u64,
@@ -93,44 +94,44 @@ struct Epoch {
 struct HyStart {
     /// Of the segments in flight at the beginning of this round trip, those that are not acknowledged.
     left: f64,
-    round_began_ns: u64,
-    train_ns: u64,
-    least_ns: Option<u64>,
+    round_began_at: Instant,
+    train_at: Instant,
+    least: Option<Duration>,
     samples: u32,
     found: bool,
 }
 
 impl HyStart {
     /// Whether slow start is over.
-    fn on_ack(&mut self, view: &View, ack: &Ack, rtt_min_ns: u64) -> bool {
+    fn on_ack(&mut self, view: &View, ack: &Ack, rtt_min: Duration) -> bool {
         self.left -= ack.acked_segments;
-        let Some(rtt_ns) = ack.rtt_ns else { return false };
+        let Some(rtt) = ack.rtt else { return false };
         // Segments acknowledged in part add up with rounding errors.
         if self.left < -1e-6 {
             self.left = f64::from(view.in_flight);
-            (self.round_began_ns, self.train_ns) = (ack.now_ns, ack.now_ns);
-            (self.least_ns, self.samples) = (None, 0);
+            (self.round_began_at, self.train_at) = (ack.now, ack.now);
+            (self.least, self.samples) = (None, 0);
         }
         if view.cwnd < LOW_WINDOW || self.found {
             return false;
         }
-        if ack.now_ns - self.train_ns <= TRAIN_GAP_NS {
-            self.train_ns = ack.now_ns;
-            self.found |= ack.now_ns - self.round_began_ns > (rtt_min_ns + train_allowance_ns(view)) / 2;
+        if ack.now - self.train_at <= TRAIN_GAP {
+            self.train_at = ack.now;
+            self.found |= ack.now - self.round_began_at > (rtt_min + train_allowance(view)) / 2;
         }
-        let least_ns = self.least_ns.map_or(rtt_ns, |least_ns| least_ns.min(rtt_ns));
-        self.least_ns = Some(least_ns);
-        let thresh_ns = (rtt_min_ns / 8).clamp(MIN_THRESH_NS, MAX_THRESH_NS);
-        self.found |= self.samples >= SAMPLES && least_ns > rtt_min_ns + thresh_ns;
+        let least = self.least.map_or(rtt, |least| least.min(rtt));
+        self.least = Some(least);
+        let thresh = (rtt_min / 8).clamp(MIN_THRESH, MAX_THRESH);
+        self.found |= self.samples >= SAMPLES && least > rtt_min + thresh;
         self.samples += 1;
         self.found
     }
 }
 
-fn train_allowance_ns(view: &View) -> u64 {
+fn train_allowance(view: &View) -> Duration {
     let paced_bytes_per_rtt = PACING_GAIN * view.cwnd * f64::from(view.mss);
-    let offloads_ns = OFFLOADED_BYTES / paced_bytes_per_rtt * view.srtt_ns as f64;
-    (offloads_ns as u64).min(MAX_TRAIN_ALLOWANCE_NS)
+    let offloads_ns = OFFLOADED_BYTES / paced_bytes_per_rtt * view.srtt.as_nanos() as f64;
+    Duration::from_nanos(offloads_ns as u64).min(MAX_TRAIN_ALLOWANCE)
 }
 
 impl CubicLinux {
@@ -143,8 +144,8 @@ impl CubicLinux {
     }
 
     /// For how many segments acknowledged the window of `w` grows by one.
-    fn count(&mut self, w: u64, acked: f64, now_ns: u64) -> u64 {
-        let now_ms = now_ns / 1_000_000;
+    fn count(&mut self, w: u64, acked: f64, now: Instant) -> u64 {
+        let now_ms = now.as_millis();
         let State { last_max, of_window, computed_ms, .. } = self.state;
         if let Some(epoch) = &mut self.state.epoch {
             epoch.acked += acked;
@@ -154,7 +155,7 @@ impl CubicLinux {
             return self.state.count;
         }
         let epoch = self.state.epoch.get_or_insert_with(|| Epoch {
-            began_ns: now_ns,
+            began_at: now,
             k: (cube_root(last_max.saturating_sub(w) as f64 / C as f64 * BETA_UNIT as f64) * 1024.0) as u64,
             origin: last_max.max(w),
             w_est: w,
@@ -162,8 +163,8 @@ impl CubicLinux {
         });
         if is_new || now_ms != computed_ms {
             (self.state.of_window, self.state.computed_ms) = (w, now_ms);
-            let rtt_ms = self.rtt_min_ns.unwrap_or(0).div_ceil(1_000_000);
-            let t = ((now_ms.saturating_sub(epoch.began_ns / 1_000_000) + rtt_ms) << TIME_BITS) / 1_000;
+            let rtt_ms = self.rtt_min.unwrap_or_default().as_nanos().div_ceil(1_000_000);
+            let t = ((now_ms.saturating_sub(epoch.began_at.as_millis()) + rtt_ms) << TIME_BITS) / 1_000;
             let off = u128::from(t.abs_diff(epoch.k));
             let delta = ((u128::from(C) * off * off * off) >> (TIME_BITS + 3 * TIME_BITS)) as u64;
             let target = if t < epoch.k { epoch.origin.saturating_sub(delta) } else { epoch.origin + delta };
@@ -184,8 +185,8 @@ impl CubicLinux {
         self.state.count
     }
 
-    fn avoid(&mut self, cwnd: f64, acked: f64, now_ns: u64) -> f64 {
-        let count = self.count(whole(cwnd), acked, now_ns);
+    fn avoid(&mut self, cwnd: f64, acked: f64, now: Instant) -> f64 {
+        let count = self.count(whole(cwnd), acked, now);
         cwnd + reno_step(&mut self.state.counted, acked, count)
     }
 }
@@ -195,21 +196,21 @@ impl SinglePath for CubicLinux {
 
     fn on_ack(&mut self, view: &View, ack: &Ack) -> Window {
         let View { mut cwnd, mut ssthresh, .. } = *view;
-        let since_ns = ack.now_ns.saturating_sub(self.last_ack_ns);
-        self.last_ack_ns = ack.now_ns;
+        let since = ack.now.saturating_since(self.last_ack_at);
+        self.last_ack_at = ack.now;
         let mut acked = ack.acked_segments;
-        let settling = self.state.epoch.is_some_and(|epoch| ack.now_ns < epoch.began_ns + SETTLING_NS);
+        let settling = self.state.epoch.is_some_and(|epoch| ack.now < epoch.began_at + SETTLING);
         if !settling {
-            if let Some(rtt_ns) = ack.rtt_ns {
-                self.rtt_min_ns = Some(self.rtt_min_ns.map_or(rtt_ns, |least_ns| least_ns.min(rtt_ns)));
+            if let Some(rtt) = ack.rtt {
+                self.rtt_min = Some(self.rtt_min.map_or(rtt, |least| least.min(rtt)));
             }
-            if cwnd < ssthresh && self.hystart.on_ack(view, ack, self.rtt_min_ns.unwrap_or(0)) {
+            if cwnd < ssthresh && self.hystart.on_ack(view, ack, self.rtt_min.unwrap_or(Duration::ZERO)) {
                 ssthresh = cwnd;
             }
         }
         if !ack.cwnd_limited {
             if let Some(epoch) = &mut self.state.epoch {
-                epoch.began_ns += since_ns;
+                epoch.began_at += since;
             }
             return Window { cwnd, ssthresh };
         }
@@ -219,7 +220,7 @@ impl SinglePath for CubicLinux {
             acked -= slow;
         }
         if acked > 0.0 {
-            cwnd = self.avoid(cwnd, acked, ack.now_ns);
+            cwnd = self.avoid(cwnd, acked, ack.now);
         }
         Window { cwnd, ssthresh: ssthresh.max(MIN_SSTHRESH) }
     }
@@ -232,7 +233,7 @@ impl SinglePath for CubicLinux {
         let ssthresh = self.reduce(view.cwnd);
         self.state = State::default();
         self.hystart = HyStart::default();
-        self.rtt_min_ns = None;
+        self.rtt_min = None;
         ssthresh
     }
 

@@ -1,13 +1,19 @@
 use super::*;
-
-const MS: u64 = 1_000_000;
+use crate::time::{Duration, Instant};
 
 fn view(cwnd: f64, ssthresh: f64) -> View {
-    View { cwnd, ssthresh, srtt_ns: 100 * MS, min_rtt_ns: 100 * MS, active: true, ..View::new(10.0, 1420) }
+    View {
+        cwnd,
+        ssthresh,
+        srtt: Duration::from_millis(100),
+        min_rtt: Duration::from_millis(100),
+        active: true,
+        ..View::new(10.0, 1420)
+    }
 }
 
-fn ack(now_ns: u64) -> Ack {
-    Ack { now_ns, acked_segments: 1.0, rtt_ns: None, cwnd_limited: true }
+fn ack(now: Instant) -> Ack {
+    Ack { now, acked_segments: 1.0, rtt: None, cwnd_limited: true }
 }
 
 #[test]
@@ -19,7 +25,7 @@ fn growth_worked_by_hand() {
     assert_eq!(ssthresh, 70.0);
     let mut v = view(ssthresh, ssthresh);
     let grows = (1..=40).find(|_| {
-        let w = c.on_ack(&v, &Ack { rtt_ns: Some(100 * MS), ..ack(SECOND) }).cwnd;
+        let w = c.on_ack(&v, &Ack { rtt: Some(Duration::from_millis(100)), ..ack(Instant::from_secs(1)) }).cwnd;
         std::mem::replace(&mut v.cwnd, w) < w
     });
     assert_eq!(grows, Some(23));
@@ -33,7 +39,7 @@ fn without_a_loss_the_window_grows_by_one_for_twenty_acknowledgments() {
     let mut v = view(30.0, 30.0);
     let mut after = Vec::new();
     for n in 1..=60_u64 {
-        let w = c.on_ack(&v, &ack(SECOND + n * MS)).cwnd;
+        let w = c.on_ack(&v, &ack(Instant::from_millis(1_000 + n))).cwnd;
         if w > v.cwnd {
             after.push(n);
         }
@@ -60,24 +66,22 @@ fn a_window_below_the_last_maximum_gives_way() {
     assert_eq!(after(70.0, false), 70);
 }
 
-const SECOND: u64 = 1_000 * MS;
-
 #[test]
 fn the_friendly_window_keeps_its_pace_beyond_the_last_maximum() {
     // At 10 segments and 10 ms Reno's pace decides: 8/15 of a segment a round trip, also above 10/0.7, and also where an
     // acknowledgment is for two segments. The window follows W_est some round trips later, as that is looked at after 31 ms.
     for per_ack in [1.0, 2.0] {
         let mut c = CubicLinux::default();
-        let mut v = View { srtt_ns: 10 * MS, min_rtt_ns: 10 * MS, ..view(10.0, 7.0) };
+        let mut v = View { srtt: Duration::from_millis(10), min_rtt: Duration::from_millis(10), ..view(10.0, 7.0) };
         c.on_loss(&v);
         v.cwnd = 7.0;
-        let mut now_ns = SECOND;
+        let mut now = Instant::from_secs(1);
         let mut after = Vec::new();
         for _ in 0..90 {
             for _ in 0..(v.cwnd / per_ack).round() as u32 {
-                v.cwnd = c.on_ack(&v, &Ack { acked_segments: per_ack, ..ack(now_ns) }).cwnd;
+                v.cwnd = c.on_ack(&v, &Ack { acked_segments: per_ack, ..ack(now) }).cwnd;
             }
-            now_ns += 10 * MS;
+            now += Duration::from_millis(10);
             after.push(v.cwnd);
         }
         let expected = 60.0 * 8.0 / FRIENDLY_EIGHTHS as f64;
@@ -93,22 +97,22 @@ fn time_that_the_application_limits_is_not_counted() {
     let mut c = CubicLinux::default();
     c.on_loss(&view(100.0, f64::INFINITY));
     let v = view(70.0, 70.0);
-    c.on_ack(&v, &ack(SECOND));
-    for now_ns in [2 * SECOND, 3 * SECOND] {
-        c.on_ack(&v, &Ack { cwnd_limited: false, ..ack(now_ns) });
+    c.on_ack(&v, &ack(Instant::from_secs(1)));
+    for at_s in [2, 3] {
+        c.on_ack(&v, &Ack { cwnd_limited: false, ..ack(Instant::from_secs(at_s)) });
     }
-    assert_eq!(c.state.epoch.unwrap().began_ns, 3 * SECOND);
+    assert_eq!(c.state.epoch.unwrap().began_at, Instant::from_secs(3));
 }
 
-/// Slow start from 20 segments with the next acknowledgments `gap_ns` apart, RTTs of `rtt_ns` after one round trip of
+/// Slow start from 20 segments with the next acknowledgments `gap` apart, RTTs of `rtt` after one round trip of
 /// 100 ms: the acknowledgment that ends it.
-fn end_of_slow_start(gap_ns: u64, rtt_ns: u64) -> Option<u64> {
+fn end_of_slow_start(gap: Duration, rtt: Duration) -> Option<u64> {
     let mut c = CubicLinux::default();
     let mut v = view(20.0, f64::INFINITY);
-    c.on_ack(&v, &Ack { rtt_ns: Some(100 * MS), ..ack(0) });
+    c.on_ack(&v, &Ack { rtt: Some(Duration::from_millis(100)), ..ack(Instant::ZERO) });
     v.in_flight = 1_000;
     (1..=60_u64).find(|&n| {
-        let w = c.on_ack(&v, &Ack { rtt_ns: Some(rtt_ns), ..ack(SECOND + n * gap_ns) });
+        let w = c.on_ack(&v, &Ack { rtt: Some(rtt), ..ack(Instant::from_secs(1) + n * gap) });
         v.cwnd = w.cwnd;
         w.ssthresh.is_finite()
     })
@@ -117,33 +121,37 @@ fn end_of_slow_start(gap_ns: u64, rtt_ns: u64) -> Option<u64> {
 #[test]
 fn slow_start_ends_with_a_long_train_or_a_risen_rtt() {
     // The first begins the round. Half of 100 ms and of the millisecond allowed: 51 ms are the first above 50.5 ms.
-    assert_eq!(end_of_slow_start(MS, 100 * MS), Some(52));
-    assert_eq!(end_of_slow_start(3 * MS, 100 * MS), None, "no train");
-    assert_eq!(end_of_slow_start(3 * MS, 113 * MS), Some(9), "12.5 ms are an eighth; eight samples come before");
-    assert_eq!(end_of_slow_start(3 * MS, 112 * MS), None);
+    assert_eq!(end_of_slow_start(Duration::from_millis(1), Duration::from_millis(100)), Some(52));
+    assert_eq!(end_of_slow_start(Duration::from_millis(3), Duration::from_millis(100)), None, "no train");
+    assert_eq!(
+        end_of_slow_start(Duration::from_millis(3), Duration::from_millis(113)),
+        Some(9),
+        "12.5 ms are an eighth; eight samples come before"
+    );
+    assert_eq!(end_of_slow_start(Duration::from_millis(3), Duration::from_millis(112)), None);
 }
 
 #[test]
 fn the_allowance_shrinks_with_the_pacing_rate() {
     // 10,000 segments of 1,420 bytes in 10 ms, twice as fast: 2.84 GB/s, at which 262,144 bytes take 92.3 µs.
-    let fast = View { srtt_ns: 10 * MS, ..view(10_000.0, f64::INFINITY) };
-    assert_eq!(train_allowance_ns(&fast) / 100, 923);
-    assert_eq!(train_allowance_ns(&view(20.0, f64::INFINITY)), MS);
+    let fast = View { srtt: Duration::from_millis(10), ..view(10_000.0, f64::INFINITY) };
+    assert_eq!(train_allowance(&fast) / 100, Duration::from_nanos(923));
+    assert_eq!(train_allowance(&view(20.0, f64::INFINITY)), Duration::from_millis(1));
 }
 
-/// The window at which slow start ends where it alone fills a link that needs `segment_ns` for a segment, with a queue
+/// The window at which slow start ends where it alone fills a link that needs `segment` for a segment, with a queue
 /// without end: windows double, each leaves in half the time that the link needs for it, and the second of two
 /// segments waits for one more than the first.
-fn window_after_slow_start(base_ns: u64, segment_ns: u64) -> f64 {
+fn window_after_slow_start(base: Duration, segment: Duration) -> f64 {
     let mut c = CubicLinux::default();
-    let mut v = View { srtt_ns: base_ns, ..view(10.0, f64::INFINITY) };
+    let mut v = View { srtt: base, ..view(10.0, f64::INFINITY) };
     for round in 0..20 {
         let window = v.cwnd as u32;
         for i in 0..window {
-            let waited_ns = u64::from(i / 2) * segment_ns;
+            let waited = u64::from(i / 2) * segment;
             v.in_flight = window - 1 + i;
-            let now_ns = SECOND + round * base_ns + u64::from(i) * segment_ns;
-            let w = c.on_ack(&v, &Ack { rtt_ns: Some(base_ns + waited_ns), ..ack(now_ns) });
+            let now = Instant::from_secs(1) + round * base + u64::from(i) * segment;
+            let w = c.on_ack(&v, &Ack { rtt: Some(base + waited), ..ack(now) });
             (v.cwnd, v.ssthresh) = (w.cwnd, w.ssthresh);
             if w.ssthresh.is_finite() {
                 return w.ssthresh;
@@ -158,7 +166,7 @@ fn the_queue_of_the_round_trip_before_is_no_rise() {
     // 100 Mbit/s, 400 ms: the last segments of each window wait, 640 of them 38 ms, above the threshold of 16 ms; but the
     // first of the next window do not. The train of 1,280 segments lasts 154 ms, that of 2,560 is longer than 200.5 ms
     // from its 1,672nd segment on (1,671 · 0.12 ms = 200.52 ms): slow start ends there, at 2,560 + 1,671 segments.
-    assert_eq!(window_after_slow_start(400 * MS, 120_000), 4_231.0);
+    assert_eq!(window_after_slow_start(Duration::from_millis(400), Duration::from_nanos(120_000)), 4_231.0);
 }
 
 #[test]
@@ -166,24 +174,25 @@ fn a_timeout_forgets_the_least_rtt() {
     // 100 ms before the timeout, 150 ms after it: no rise, for 150 ms are the least known.
     let mut c = CubicLinux::default();
     let mut v = view(20.0, f64::INFINITY);
-    c.on_ack(&v, &Ack { rtt_ns: Some(100 * MS), ..ack(0) });
+    c.on_ack(&v, &Ack { rtt: Some(Duration::from_millis(100)), ..ack(Instant::ZERO) });
     c.on_timeout(&v);
     (v.ssthresh, v.in_flight) = (100.0, 1_000);
     for n in 1..=20 {
-        let w = c.on_ack(&v, &Ack { rtt_ns: Some(150 * MS), ..ack(SECOND + n * 3 * MS) });
+        let w =
+            c.on_ack(&v, &Ack { rtt: Some(Duration::from_millis(150)), ..ack(Instant::from_millis(1_000 + n * 3)) });
         assert_eq!(w.ssthresh, 100.0);
     }
-    assert_eq!(c.rtt_min_ns, Some(150 * MS));
+    assert_eq!(c.rtt_min, Some(Duration::from_millis(150)));
 }
 
 #[test]
 fn rtts_of_the_first_second_of_congestion_avoidance_are_not_used() {
     let mut c = CubicLinux::default();
     let v = view(20.0, 10.0);
-    let rtt = |ms: u64, now_ns: u64| Ack { rtt_ns: Some(ms * MS), ..ack(now_ns) };
-    c.on_ack(&v, &rtt(100, SECOND));
-    c.on_ack(&v, &rtt(90, 2 * SECOND - MS));
-    assert_eq!(c.rtt_min_ns, Some(100 * MS));
-    c.on_ack(&v, &rtt(90, 2 * SECOND));
-    assert_eq!(c.rtt_min_ns, Some(90 * MS));
+    let rtt = |ms: u64, now: Instant| Ack { rtt: Some(Duration::from_millis(ms)), ..ack(now) };
+    c.on_ack(&v, &rtt(100, Instant::from_secs(1)));
+    c.on_ack(&v, &rtt(90, Instant::from_millis(1_999)));
+    assert_eq!(c.rtt_min, Some(Duration::from_millis(100)));
+    c.on_ack(&v, &rtt(90, Instant::from_secs(2)));
+    assert_eq!(c.rtt_min, Some(Duration::from_millis(90)));
 }

@@ -3,6 +3,7 @@
 use super::{Ack, Delivery, Feedback, Phase, SinglePath, Steering, View, Window};
 use crate::algorithm::{About, Algorithm, Capabilities, Capability, Column, Given, Make, Parameter};
 use crate::plugin::Origin;
+use crate::time::Instant;
 
 const MIN_CWND: f64 = 2.0;
 
@@ -109,7 +110,7 @@ impl SinglePath for Dctcp {
 
     fn on_undo(&mut self, _view: &View) {}
 
-    fn show(&self, _view: &View, _now_ns: u64, columns: &mut [f64]) {
+    fn show(&self, _view: &View, _now: Instant, columns: &mut [f64]) {
         columns[0] = self.alpha;
     }
 }
@@ -117,26 +118,27 @@ impl SinglePath for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Duration;
 
     fn delivery(acked: u64, delivered: u64, marked: bool) -> Delivery<'static> {
         Delivery {
-            now_ns: 0,
+            now: Instant::ZERO,
             acked,
             delivered,
             marked,
-            rtt_ns: None,
+            rtt: None,
             in_flight: 9_000,
             lost: &[],
             lost_in_all: 0,
             app_limited: false,
             cwnd_limited: true,
-            departs_ns: 0,
+            departs_at: Instant::ZERO,
             sample: None,
         }
     }
 
     fn view(cwnd: f64) -> View {
-        View { cwnd, ssthresh: 2.0, srtt_ns: 1, active: true, ..View::new(10.0, 1_000) }
+        View { cwnd, ssthresh: 2.0, srtt: Duration::from_nanos(1), active: true, ..View::new(10.0, 1_000) }
     }
 
     /// The first mark halves, as α is 1. A window of ten segments of which none was marked: α = 15/16. One of which two were:
@@ -184,7 +186,7 @@ mod tests {
             for _ in 0..segments {
                 count += 1;
                 delivered += 1_000;
-                let ack = Ack { now_ns: 0, acked_segments: 1.0, rtt_ns: None, cwnd_limited: true };
+                let ack = Ack { now: Instant::ZERO, acked_segments: 1.0, rtt: None, cwnd_limited: true };
                 v.cwnd = dctcp.on_ack(&v, &ack).cwnd;
                 let d = Delivery { in_flight: segments * 1_000, ..delivery(1_000, delivered, count % 10 == 0) };
                 if let Some(steering) = dctcp.on_delivery(&v, &d) {

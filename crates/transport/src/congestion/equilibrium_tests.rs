@@ -13,6 +13,7 @@
 use super::*;
 use crate::draw::Draw;
 use crate::plugin::Origin;
+use crate::time::{Duration, Instant};
 
 const LINUX: Option<&str> = Some("linux");
 
@@ -23,6 +24,10 @@ struct Path {
     rtt_s: f64,
     /// Of a link of this many segments a second with all the buffer it needs; infinite: no queue.
     capacity: f64,
+}
+
+fn duration(s: f64) -> Duration {
+    Duration::from_nanos((s * 1e9) as u64)
 }
 
 fn path(loss: f64, rtt_s: f64) -> Path {
@@ -40,27 +45,27 @@ fn run(
     let mut group: Vec<View> = paths
         .iter()
         .map(|p| {
-            let (rtt_ns, base_ns) = ((p.rtt_s * 1e9) as u64, (p.base_s * 1e9) as u64);
-            View { ssthresh: 2.0, srtt_ns: rtt_ns, min_rtt_ns: base_ns, active: true, ..View::new(10.0, 1000) }
+            let (srtt, min_rtt) = (duration(p.rtt_s), duration(p.base_s));
+            View { ssthresh: 2.0, srtt, min_rtt, active: true, ..View::new(10.0, 1000) }
         })
         .collect();
     // One sample of the empty path each, for the controls that learn it so.
     for (r, p) in paths.iter().enumerate() {
-        let rtt_ns = Some((p.base_s * 1e9) as u64);
-        control.on_ack(&group, r, &Ack { now_ns: 0, acked_segments: 1.0, rtt_ns, cwnd_limited: false });
+        let rtt = Some(duration(p.base_s));
+        control.on_ack(&group, r, &Ack { now: Instant::ZERO, acked_segments: 1.0, rtt, cwnd_limited: false });
     }
     let mut next_s: Vec<f64> = paths.iter().map(|p| p.rtt_s).collect();
     let (mut began_s, mut integral) = (0.0, vec![0.0; paths.len()]);
     for n in 0..segments {
         let r = (0..paths.len()).min_by(|&a, &b| next_s[a].total_cmp(&next_s[b])).unwrap();
-        let now_ns = (next_s[r] * 1e9) as u64;
+        let now = Instant::ZERO + duration(next_s[r]);
         if n == segments / 10 {
             began_s = next_s[r];
             integral.fill(0.0);
         }
         let rtt_s = paths[r].rtt_s.max(group[r].cwnd / paths[r].capacity);
         if lost(r, n) {
-            let ssthresh = control.on_loss(&group, r, now_ns);
+            let ssthresh = control.on_loss(&group, r, now);
             let v = &mut group[r];
             (v.cwnd, v.ssthresh) = (ssthresh, ssthresh);
             v.bytes_between_losses = std::mem::take(&mut v.bytes_since_loss);
@@ -68,9 +73,9 @@ fn run(
             let v = &mut group[r];
             v.bytes_since_loss += 1000;
             v.in_flight = v.cwnd as u32;
-            v.srtt_ns = (rtt_s * 1e9) as u64;
-            let rtt_ns = Some(v.srtt_ns);
-            let w = control.on_ack(&group, r, &Ack { now_ns, acked_segments: 1.0, rtt_ns, cwnd_limited: true });
+            v.srtt = duration(rtt_s);
+            let rtt = Some(v.srtt);
+            let w = control.on_ack(&group, r, &Ack { now, acked_segments: 1.0, rtt, cwnd_limited: true });
             (group[r].cwnd, group[r].ssthresh) = (w.cwnd, w.ssthresh);
         }
         integral[r] += rtt_s; // of w, over the rtt/w until the next segment
@@ -226,14 +231,19 @@ fn cubic_has_its_response_function() {
     let mean = 1.054 * libm::pow(0.1 / 1e-5, 0.75);
     let mut cubic = Cubic::without_fast_convergence();
     let loss = View { cwnd: mean / 0.925, ..View::new(10.0, 1000) };
-    let start = View { srtt_ns: 100_000_000, active: true, ..loss };
+    let start = View { srtt: Duration::from_millis(100), active: true, ..loss };
     let mut v = View { cwnd: cubic.on_loss(&loss), ssthresh: 2.0, ..start };
     let (mut now_s, mut sum) = (0.0, 0.0);
     for n in 1..=2_000_000 {
         if n % 100_000 == 0 {
             v.cwnd = cubic.on_loss(&v);
         } else {
-            let ack = Ack { now_ns: (now_s * 1e9) as u64, acked_segments: 1.0, rtt_ns: None, cwnd_limited: true };
+            let ack = Ack {
+                now: Instant::from_nanos((now_s * 1e9) as u64),
+                acked_segments: 1.0,
+                rtt: None,
+                cwnd_limited: true,
+            };
             v.cwnd = cubic.on_ack(&v, &ack).cwnd;
         }
         now_s += 0.1 / v.cwnd;

@@ -37,9 +37,10 @@ impl Rule for Ewtcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Duration;
 
     fn view(cwnd: f64) -> View {
-        View { cwnd, ssthresh: 1.0, srtt_ns: 50_000_000, active: true, ..View::new(10.0, 1420) }
+        View { cwnd, ssthresh: 1.0, srtt: Duration::from_millis(50), active: true, ..View::new(10.0, 1420) }
     }
 
     #[test]

@@ -54,9 +54,10 @@ impl Groups {
 mod tests {
     use super::super::{Ack, Classic, CongestionControl, Lia, Rule};
     use super::*;
+    use crate::time::{Duration, Instant};
 
     fn view(cwnd: f64, rtt_ms: u64) -> View {
-        View { cwnd, ssthresh: 1.0, srtt_ns: rtt_ms * 1_000_000, active: true, ..View::new(10.0, 1420) }
+        View { cwnd, ssthresh: 1.0, srtt: Duration::from_millis(rtt_ms), active: true, ..View::new(10.0, 1420) }
     }
 
     /// LIA that couples even subflows with even ones, from 1 s on all with all.
@@ -67,8 +68,8 @@ mod tests {
         const NAME: &'static str = "parity";
         const REGROUPS: bool = true;
 
-        fn regroup(&mut self, groups: &mut Groups, group: &[View], _r: usize, now_ns: u64) {
-            if now_ns >= 1_000_000_000 {
+        fn regroup(&mut self, groups: &mut Groups, group: &[View], _r: usize, now: Instant) {
+            if now >= Instant::from_secs(1) {
                 return groups.merge();
             }
             for r in 0..group.len() {
@@ -85,16 +86,16 @@ mod tests {
     fn a_coupled_rule_computes_over_the_members_of_its_group() {
         let all = [view(10.0, 10), view(7.0, 90), view(20.0, 40), view(5.0, 30)];
         let mut control = Classic::new(Parity(Lia));
-        let ack = |now_ns| Ack { now_ns, acked_segments: 1.0, rtt_ns: None, cwnd_limited: true };
+        let ack = |now| Ack { now, acked_segments: 1.0, rtt: None, cwnd_limited: true };
         // Windows 10 and 20 with 10 and 40 ms alone: 0.1/2.25 a segment (worked by hand in lia.rs).
         for (r, w) in [(0, 10.0), (2, 20.0)] {
-            assert!((control.on_ack(&all, r, &ack(0)).cwnd - w - 0.1 / 2.25).abs() < 1e-12);
+            assert!((control.on_ack(&all, r, &ack(Instant::ZERO)).cwnd - w - 0.1 / 2.25).abs() < 1e-12);
         }
-        let odd = Classic::new(Lia).on_ack(&[all[1], all[3]], 0, &ack(0));
-        assert_eq!(control.on_ack(&all, 1, &ack(0)), odd);
+        let odd = Classic::new(Lia).on_ack(&[all[1], all[3]], 0, &ack(Instant::ZERO));
+        assert_eq!(control.on_ack(&all, 1, &ack(Instant::ZERO)), odd);
         // Later all are coupled.
         for r in 0..4 {
-            let late = ack(2_000_000_000);
+            let late = ack(Instant::from_secs(2));
             assert_eq!(control.on_ack(&all, r, &late), Classic::new(Lia).on_ack(&all, r, &late));
         }
     }

@@ -2,10 +2,11 @@
 
 use super::round::Round;
 use super::{Ack, View, Window};
+use crate::time::Duration;
 
 /// RFC 9406 §4.3, the recommended values.
-const MIN_RTT_THRESH_NS: u64 = 4_000_000;
-const MAX_RTT_THRESH_NS: u64 = 16_000_000;
+const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
+const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
 const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
@@ -20,8 +21,8 @@ const LIMIT_SEGMENTS: f64 = 8.0;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HyStart {
     round: Round,
-    last_round_min_ns: u64,
-    this_round_min_ns: u64,
+    last_round_min: Duration,
+    this_round_min: Duration,
     samples: u32,
     css: Option<Css>,
 }
@@ -29,15 +30,15 @@ pub(super) struct HyStart {
 /// Conservative slow start.
 #[derive(Clone, Copy, Debug)]
 struct Css {
-    baseline_min_ns: u64,
+    baseline_min: Duration,
     rounds: u32,
 }
 
-const NONE: u64 = u64::MAX;
+const NONE: Duration = Duration::MAX;
 
 impl Default for HyStart {
     fn default() -> Self {
-        HyStart { round: Round::default(), last_round_min_ns: NONE, this_round_min_ns: NONE, samples: 0, css: None }
+        HyStart { round: Round::default(), last_round_min: NONE, this_round_min: NONE, samples: 0, css: None }
     }
 }
 
@@ -47,16 +48,16 @@ impl HyStart {
         let View { mut cwnd, mut ssthresh, in_flight, .. } = *view;
         let ended = self.round.ended_by(ack.acked_segments, in_flight);
         if ended {
-            self.last_round_min_ns = self.this_round_min_ns;
-            self.this_round_min_ns = NONE;
+            self.last_round_min = self.this_round_min;
+            self.this_round_min = NONE;
             self.samples = 0;
         }
         if ack.cwnd_limited {
             let segments = ack.acked_segments.min(LIMIT_SEGMENTS);
             cwnd += if self.css.is_some() { segments / CSS_GROWTH_DIVISOR } else { segments };
         }
-        if let Some(rtt_ns) = ack.rtt_ns {
-            self.this_round_min_ns = self.this_round_min_ns.min(rtt_ns);
+        if let Some(rtt) = ack.rtt {
+            self.this_round_min = self.this_round_min.min(rtt);
             self.samples += 1;
         }
         let sampled = self.samples >= N_RTT_SAMPLE;
@@ -64,10 +65,10 @@ impl HyStart {
         match &mut self.css {
             None if risen => {
                 // The rest of this round counts as the first of the five.
-                self.css = Some(Css { baseline_min_ns: self.this_round_min_ns, rounds: 0 });
+                self.css = Some(Css { baseline_min: self.this_round_min, rounds: 0 });
             }
             None => {}
-            Some(css) if sampled && self.this_round_min_ns < css.baseline_min_ns => self.css = None,
+            Some(css) if sampled && self.this_round_min < css.baseline_min => self.css = None,
             Some(css) if ended => {
                 css.rounds += 1;
                 if css.rounds == CSS_ROUNDS {
@@ -80,17 +81,18 @@ impl HyStart {
     }
 
     fn rtt_has_risen(&self) -> bool {
-        if self.last_round_min_ns == NONE || self.this_round_min_ns == NONE {
+        if self.last_round_min == NONE || self.this_round_min == NONE {
             return false;
         }
-        let thresh_ns = (self.last_round_min_ns / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH_NS, MAX_RTT_THRESH_NS);
-        self.this_round_min_ns >= self.last_round_min_ns + thresh_ns
+        let thresh = (self.last_round_min / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, MAX_RTT_THRESH);
+        self.this_round_min >= self.last_round_min + thresh
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Instant;
 
     /// Rounds of `samples` acknowledgments each, with the RTT of the round: the windows after each round.
     fn rounds(hystart: &mut HyStart, view: &mut View, rtts_ms: &[u64], samples: u32) -> Vec<f64> {
@@ -98,7 +100,12 @@ mod tests {
         for &rtt_ms in rtts_ms {
             for _ in 0..samples {
                 view.in_flight = samples;
-                let ack = Ack { now_ns: 0, acked_segments: 1.0, rtt_ns: Some(rtt_ms * 1_000_000), cwnd_limited: true };
+                let ack = Ack {
+                    now: Instant::ZERO,
+                    acked_segments: 1.0,
+                    rtt: Some(Duration::from_millis(rtt_ms)),
+                    cwnd_limited: true,
+                };
                 let w = hystart.on_ack(view, &ack);
                 (view.cwnd, view.ssthresh) = (w.cwnd, w.ssthresh);
             }
@@ -108,7 +115,7 @@ mod tests {
     }
 
     fn start() -> (HyStart, View) {
-        (HyStart::default(), View { srtt_ns: 1, active: true, ..View::new(10.0, 1420) })
+        (HyStart::default(), View { srtt: Duration::from_nanos(1), active: true, ..View::new(10.0, 1420) })
     }
 
     #[test]
@@ -130,7 +137,7 @@ mod tests {
         assert_eq!(w, [20.0, 28.5, 31.0, 33.5, 36.0, 38.5]);
         assert_eq!(view.ssthresh, f64::INFINITY);
         view.in_flight = 10;
-        let ack = Ack { now_ns: 0, acked_segments: 1.0, rtt_ns: None, cwnd_limited: true };
+        let ack = Ack { now: Instant::ZERO, acked_segments: 1.0, rtt: None, cwnd_limited: true };
         assert_eq!(hystart.on_ack(&view, &ack), Window { cwnd: 38.75, ssthresh: 38.75 });
     }
 

@@ -4,6 +4,7 @@ use super::classic::alone;
 use super::{Rule, View};
 use crate::algorithm::{About, Algorithm, Capability, Column, Given, Make, Parameter};
 use crate::plugin::Origin;
+use crate::time::Instant;
 
 /// w_r grows by min(α/w_total, 1/w_r) per segment acknowledged, with
 /// α = w_total · max_i(w_i/rtt_i²) / (Σ_i w_i/rtt_i)². Decrease: w_r/2.
@@ -32,7 +33,7 @@ impl Lia {
         let mut best = 0.0_f64;
         let mut rate = 0.0;
         for v in group.iter().filter(|v| v.active) {
-            let per_rtt = 1.0 / v.srtt_ns as f64; // the unit of time cancels out
+            let per_rtt = 1.0 / v.srtt.as_nanos() as f64; // the unit of time cancels out
             best = best.max(v.cwnd * per_rtt * per_rtt);
             rate += v.cwnd * per_rtt;
         }
@@ -51,7 +52,7 @@ impl Rule for Lia {
         own.min(Self::coupled_increase(group))
     }
 
-    fn show(&self, group: &[View], _r: usize, _now_ns: u64, columns: &mut [f64]) {
+    fn show(&self, group: &[View], _r: usize, _now: Instant, columns: &mut [f64]) {
         columns[0] = Self::coupled_increase(group) * total(group);
     }
 }
@@ -64,9 +65,10 @@ pub(super) fn total(group: &[View]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Duration;
 
     fn view(cwnd: f64, rtt_ms: u64) -> View {
-        View { cwnd, ssthresh: 1.0, srtt_ns: rtt_ms * 1_000_000, active: true, ..View::new(10.0, 1420) }
+        View { cwnd, ssthresh: 1.0, srtt: Duration::from_millis(rtt_ms), active: true, ..View::new(10.0, 1420) }
     }
 
     #[test]
@@ -84,7 +86,7 @@ mod tests {
         // As above: 0.1/2.25 of a total of 30 segments; one subflow alone is TCP, α = 1.
         let shown = |group: &[View]| {
             let mut columns = [f64::NAN];
-            Lia.show(group, 0, 0, &mut columns);
+            Lia.show(group, 0, Instant::ZERO, &mut columns);
             columns[0]
         };
         assert!((shown(&[view(10.0, 10), view(20.0, 40)]) - 3.0 / 2.25).abs() < 1e-12);

@@ -96,9 +96,10 @@ mod tests {
     use super::super::counting::Counting;
     use super::super::{Ack, CongestionControl};
     use super::*;
+    use crate::time::{Duration, Instant};
 
     fn view(cwnd: f64, rtt_ms: u64) -> View {
-        View { cwnd, ssthresh: 1.0, srtt_ns: rtt_ms * 1_000_000, active: true, ..View::new(10.0, 1420) }
+        View { cwnd, ssthresh: 1.0, srtt: Duration::from_millis(rtt_ms), active: true, ..View::new(10.0, 1420) }
     }
 
     /// The kernel's srtt has 32 bits: an hour is 2³² − 1 eighths of a µs, alone and beside a path of any other length.
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(LiaLinux::alpha(&group, 0, 10), 182);
         // Path 0 moves on the 23rd acknowledgment.
         let mut control = Counting::new(LiaLinux::default());
-        let ack = Ack { now_ns: 0, acked_segments: 2.0, rtt_ns: None, cwnd_limited: true };
+        let ack = Ack { now: Instant::ZERO, acked_segments: 2.0, rtt: None, cwnd_limited: true };
         for n in 1..=23 {
             let w = control.on_ack(&group, 0, &ack).cwnd;
             assert_eq!(w, if n == 23 { 11.0 } else { 10.0 }, "acknowledgment {n}");
@@ -165,7 +166,7 @@ mod tests {
     fn alpha_is_shown() {
         // α̂ = 182 as above: 182/4096 of a total of 30 segments.
         let mut columns = [f64::NAN];
-        Counting::new(LiaLinux::default()).show(&[view(10.0, 10), view(20.0, 40)], 0, 0, &mut columns);
+        Counting::new(LiaLinux::default()).show(&[view(10.0, 10), view(20.0, 40)], 0, Instant::ZERO, &mut columns);
         assert_eq!(columns, [182.0 * 30.0 / 4096.0]);
     }
 
@@ -173,6 +174,6 @@ mod tests {
     fn the_threshold_is_half_the_whole_segments() {
         let mut control = Counting::new(LiaLinux::default());
         let group = [view(11.7, 10), view(20.0, 40)];
-        assert_eq!(control.on_loss(&group, 0, 0), 5.0);
+        assert_eq!(control.on_loss(&group, 0, Instant::ZERO), 5.0);
     }
 }

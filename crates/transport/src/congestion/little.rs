@@ -1,12 +1,13 @@
 //! Which subflows bring too little to be worth their window (Singh 2012 p. 25, which gives no rule).
 
 use super::View;
+use crate::time::{Duration, Instant};
 
 /// How long is counted before each judgement.
-const PERIOD_NS: u64 = 10_000_000_000;
+const PERIOD: Duration = Duration::from_secs(10);
 
 /// How long one is suppressed before it is tried again: its path may have become better.
-const AGAIN_AFTER_NS: u64 = 60_000_000_000;
+const AGAIN_AFTER: Duration = Duration::from_secs(60);
 
 /// Every ten seconds those that brought less than a part of the connection's data are suppressed for a minute, never the
 /// one that brought most.
@@ -16,54 +17,54 @@ pub(super) struct Little {
     below: f64,
     /// Bytes acknowledged in the period, by subflow.
     bytes: Vec<f64>,
-    period_ends_ns: u64,
-    suppressed_until_ns: Vec<u64>,
+    period_ends: Instant,
+    suppressed_until: Vec<Instant>,
 }
 
 impl Little {
     pub fn new(below: f64) -> Self {
-        Little { below, bytes: Vec::new(), period_ends_ns: 0, suppressed_until_ns: Vec::new() }
+        Little { below, bytes: Vec::new(), period_ends: Instant::ZERO, suppressed_until: Vec::new() }
     }
 
     pub fn is_suppressed(&self, r: usize) -> bool {
-        self.suppressed_until_ns.get(r).is_some_and(|&until_ns| until_ns > 0)
+        self.suppressed_until.get(r).is_some_and(|&until| !until.is_zero())
     }
 
     /// `segments` of `r` were acknowledged: true when others are suppressed than before.
-    pub fn acknowledged(&mut self, group: &[View], r: usize, now_ns: u64, segments: f64) -> bool {
+    pub fn acknowledged(&mut self, group: &[View], r: usize, now: Instant, segments: f64) -> bool {
         if self.below == 0.0 {
             return false;
         }
         self.bytes.resize(group.len(), 0.0);
-        self.suppressed_until_ns.resize(group.len(), 0);
+        self.suppressed_until.resize(group.len(), Instant::ZERO);
         self.bytes[r] += segments * f64::from(group[r].mss);
-        if now_ns < self.period_ends_ns {
+        if now < self.period_ends {
             return false;
         }
-        let first = self.period_ends_ns == 0;
-        self.period_ends_ns = now_ns + PERIOD_NS;
+        let first = self.period_ends.is_zero();
+        self.period_ends = now + PERIOD;
         let bytes = std::mem::replace(&mut self.bytes, vec![0.0; group.len()]);
         if first {
             return false;
         }
         let (most, total) = bytes.iter().fold((0.0_f64, 0.0), |(most, total), &b| (most.max(b), total + b));
         let mut changed = false;
-        for (i, until_ns) in self.suppressed_until_ns.iter_mut().enumerate() {
-            if *until_ns > now_ns {
+        for (i, until) in self.suppressed_until.iter_mut().enumerate() {
+            if *until > now {
                 continue;
             }
-            let little = *until_ns == 0 && group[i].active && bytes[i] < most && bytes[i] < self.below * total;
-            let next = if little { now_ns + AGAIN_AFTER_NS } else { 0 };
-            changed |= next != *until_ns;
-            *until_ns = next;
+            let little = *until == Instant::ZERO && group[i].active && bytes[i] < most && bytes[i] < self.below * total;
+            let next = if little { now + AGAIN_AFTER } else { Instant::ZERO };
+            changed |= next != *until;
+            *until = next;
         }
         changed
     }
 
     /// `r` begins anew.
     pub fn forget(&mut self, r: usize) {
-        if r < self.suppressed_until_ns.len() {
-            self.suppressed_until_ns[r] = 0;
+        if r < self.suppressed_until.len() {
+            self.suppressed_until[r] = Instant::ZERO;
             self.bytes[r] = 0.0;
         }
     }
@@ -73,14 +74,12 @@ impl Little {
 mod tests {
     use super::*;
 
-    const S: u64 = 1_000_000_000;
-
     /// Segments of 1000 bytes a second of each subflow, second by second: who is suppressed at the end.
     fn played(little: &mut Little, seconds: std::ops::Range<u64>, rates: [f64; 3]) -> [bool; 3] {
         let group = [View { active: true, ..View::new(10.0, 1000) }; 3];
         for second in seconds {
             for (r, &rate) in rates.iter().enumerate() {
-                little.acknowledged(&group, r, second * S + r as u64, rate);
+                little.acknowledged(&group, r, Instant::from_secs(second) + Duration::from_nanos(r as u64), rate);
             }
         }
         [0, 1, 2].map(|r| little.is_suppressed(r))

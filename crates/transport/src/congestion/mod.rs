@@ -74,6 +74,7 @@ pub use sharing::{Action, Method, Shared, Sharing};
 use std::sync::LazyLock;
 
 use crate::algorithm::{self, Column, Family, Given, Row, built_in};
+use crate::time::{Duration, Instant};
 
 /// The congestion controls.
 #[derive(Debug)]
@@ -117,11 +118,11 @@ pub struct View {
     /// Slow start threshold in segments; infinite until the first loss, unless [`crate::TcpOptions`] gives one.
     pub ssthresh: f64,
     /// Smoothed round-trip time (RFC 6298); 0 before the first sample.
-    pub srtt_ns: u64,
+    pub srtt: Duration,
     /// Its mean deviation (RFC 6298).
-    pub rttvar_ns: u64,
+    pub rttvar: Duration,
     /// Smallest round-trip time seen; 0 before the first sample.
-    pub min_rtt_ns: u64,
+    pub min_rtt: Duration,
     /// Segments believed to be in the network (the "pipe" of RFC 6675).
     pub in_flight: u32,
     /// Segments bound to this subflow and not sent yet.
@@ -151,9 +152,9 @@ impl View {
         View {
             cwnd: initial_window,
             ssthresh: f64::INFINITY,
-            srtt_ns: 0,
-            rttvar_ns: 0,
-            min_rtt_ns: 0,
+            srtt: Duration::ZERO,
+            rttvar: Duration::ZERO,
+            min_rtt: Duration::ZERO,
             in_flight: 0,
             queued: 0,
             mss,
@@ -176,7 +177,7 @@ impl View {
     /// Smoothed RTT in seconds.
     #[must_use]
     pub fn srtt_s(&self) -> f64 {
-        self.srtt_ns as f64 * 1e-9
+        self.srtt.as_secs_f64()
     }
 
     /// How many segments more the congestion window allows, whatever pacing says.
@@ -218,12 +219,12 @@ pub struct Window {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ack {
     /// When it arrived.
-    pub now_ns: u64,
+    pub now: Instant,
     /// What it acknowledged for the first time, cumulatively or selectively, in segments; 1 where acknowledgments are
     /// counted ([`Growth::Acks`](crate::Growth::Acks)).
     pub acked_segments: f64,
     /// The RTT sample it gave.
-    pub rtt_ns: Option<u64>,
+    pub rtt: Option<Duration>,
     /// Whether the window, not the application or the receiver, limited what was sent (RFC 7661): a window that was
     /// not used must not grow.
     pub cwnd_limited: bool,
@@ -233,9 +234,9 @@ pub struct Ack {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sample {
     /// Age of the youngest segment that was acknowledged and sent only once: free of the receiver's delay.
-    pub rtt_ns: u64,
+    pub rtt: Duration,
     /// When the acknowledgment arrived.
-    pub now_ns: u64,
+    pub now: Instant,
     /// Whether it arrived during fast recovery, where [`CongestionControl::on_ack`] is not called.
     pub recovering: bool,
     /// Segments with data sent so far, those sent again counted.
@@ -260,7 +261,7 @@ pub enum Feedback {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Delivery<'a> {
     /// When it arrived.
-    pub now_ns: u64,
+    pub now: Instant,
     /// Delivered by it, cumulatively or selectively.
     pub acked: u64,
     /// Delivered so far.
@@ -268,7 +269,7 @@ pub struct Delivery<'a> {
     /// Whether it echoes congestion marks, as RFC 8257 has it.
     pub marked: bool,
     /// The RTT sample it gave.
-    pub rtt_ns: Option<u64>,
+    pub rtt: Option<Duration>,
     /// In flight after it.
     pub in_flight: u64,
     /// What was found lost since the last one.
@@ -280,7 +281,7 @@ pub struct Delivery<'a> {
     /// The window was full before it.
     pub cwnd_limited: bool,
     /// When pacing lets go what is sent next.
-    pub departs_ns: u64,
+    pub departs_at: Instant,
     /// How fast the newest segment that it acknowledges was delivered.
     pub sample: Option<RateSample>,
 }
@@ -356,37 +357,37 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     }
 
     /// After a pause for lack of data the first segment of `group[r]` goes out: a new pacing rate, in bytes per second.
-    fn on_restart(&mut self, _group: &[View], _r: usize, _now_ns: u64) -> Option<f64> {
+    fn on_restart(&mut self, _group: &[View], _r: usize, _now: Instant) -> Option<f64> {
         None
     }
 
     /// Loss on `group[r]` was found by its duplicate acknowledgments: the new ssthresh, to which the window will
     /// come during recovery. Called once for each recovery.
-    fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64;
+    fn on_loss(&mut self, group: &[View], r: usize, now: Instant) -> f64;
 
     /// The retransmission timer of `group[r]` expired: the new ssthresh (the window becomes one segment).
-    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64;
+    fn on_timeout(&mut self, group: &[View], r: usize, now: Instant) -> f64;
 
     /// The peer echoed a congestion mark seen on `group[r]`: the new ssthresh, to which the window comes at once. Called
     /// at most once for each window of data (RFC 3168 §6.1.2). With `abe` the reduction is the smaller one of
     /// RFC 8511, if the control has one.
-    fn on_ecn(&mut self, group: &[View], r: usize, now_ns: u64, _abe: bool) -> f64 {
-        self.on_loss(group, r, now_ns)
+    fn on_ecn(&mut self, group: &[View], r: usize, now: Instant, _abe: bool) -> f64 {
+        self.on_loss(group, r, now)
     }
 
     /// The last loss of `group[r]` was none: its window, already restored, is that of before (RFC 4015). A control
     /// that keeps more state than the window restores it here.
-    fn on_undo(&mut self, _group: &[View], _r: usize, _now_ns: u64) {}
+    fn on_undo(&mut self, _group: &[View], _r: usize, _now: Instant) {}
 
     /// Its own numbers of `group[r]` at a sample of the run, in the order of the columns it has declared
     /// ([`crate::algorithm::About::columns`]). What it leaves is NaN: none yet.
-    fn show(&self, _group: &[View], _r: usize, _now_ns: u64, _columns: &mut [f64]) {}
+    fn show(&self, _group: &[View], _r: usize, _now: Instant, _columns: &mut [f64]) {}
 
     /// `group[r]` became active.
-    fn on_join(&mut self, _group: &[View], _r: usize, _now_ns: u64) {}
+    fn on_join(&mut self, _group: &[View], _r: usize, _now: Instant) {}
 
     /// `group[r]` is no longer active.
-    fn on_leave(&mut self, _group: &[View], _r: usize, _now_ns: u64) {}
+    fn on_leave(&mut self, _group: &[View], _r: usize, _now: Instant) {}
 }
 
 /// The trait's methods once more, so that the transport calls them without a dispatch through it.
@@ -414,8 +415,8 @@ macro_rules! forward {
                 each!(self, c => c.feedback())
             }
 
-            fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
-                each!(self, c => c.show(group, r, now_ns, columns));
+            fn show(&self, group: &[View], r: usize, now: Instant, columns: &mut [f64]) {
+                each!(self, c => c.show(group, r, now, columns));
             }
 
             $(
@@ -431,11 +432,11 @@ forward! {
     fn on_ack(ack: &Ack) -> Window;
     fn on_sample(sample: &Sample);
     fn on_delivery(delivery: &Delivery<'_>) -> Option<Steering>;
-    fn on_restart(now_ns: u64) -> Option<f64>;
-    fn on_loss(now_ns: u64) -> f64;
-    fn on_timeout(now_ns: u64) -> f64;
-    fn on_ecn(now_ns: u64, abe: bool) -> f64;
-    fn on_undo(now_ns: u64);
-    fn on_join(now_ns: u64);
-    fn on_leave(now_ns: u64);
+    fn on_restart(now: Instant) -> Option<f64>;
+    fn on_loss(now: Instant) -> f64;
+    fn on_timeout(now: Instant) -> f64;
+    fn on_ecn(now: Instant, abe: bool) -> f64;
+    fn on_undo(now: Instant);
+    fn on_join(now: Instant);
+    fn on_leave(now: Instant);
 }

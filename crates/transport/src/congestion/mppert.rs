@@ -73,7 +73,7 @@ impl Share for Mppert {
         let mut best = 0.0_f64;
         let mut rate = 0.0;
         for v in group.iter().filter(|v| v.active) {
-            let per_rtt = 1.0 / v.srtt_ns as f64; // the unit of time cancels out
+            let per_rtt = 1.0 / v.srtt.as_nanos() as f64; // the unit of time cancels out
             best = best.max(libm::pow(v.cwnd, self.k + 1.0) * per_rtt * per_rtt);
             rate += v.cwnd * per_rtt;
         }
@@ -85,9 +85,10 @@ impl Share for Mppert {
 mod tests {
     use super::super::{Lia, Rule};
     use super::*;
+    use crate::time::Duration;
 
     fn view(cwnd: f64, rtt_ms: u64) -> View {
-        View { cwnd, ssthresh: 1.0, srtt_ns: rtt_ms * 1_000_000, active: true, ..View::new(10.0, 1420) }
+        View { cwnd, ssthresh: 1.0, srtt: Duration::from_millis(rtt_ms), active: true, ..View::new(10.0, 1420) }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::classic::{active_count, alone};
 use super::{Rule, View};
 use crate::algorithm::{About, Algorithm, Capability, Column, Given, Make, Parameter};
 use crate::plugin::Origin;
+use crate::time::Instant;
 
 /// w_r grows by w_r/rtt_r² / (Σ_p w_p/rtt_p)² + α_r/w_r per segment acknowledged (equation 5). Decrease: w_r/2.
 ///
@@ -72,7 +73,7 @@ impl Olia {
         self.merits.clear();
         for v in group {
             // Signed integers convert in one instruction.
-            let per_rtt = 1.0 / v.srtt_ns as i64 as f64;
+            let per_rtt = 1.0 / v.srtt.as_nanos() as i64 as f64;
             let merit = between_losses(v) as i64 as f64 * per_rtt * per_rtt;
             if v.active {
                 sum += v.cwnd * per_rtt;
@@ -88,7 +89,7 @@ impl Olia {
             m += u32::from(in_m & (merit >= 0.0));
             b_only += u32::from(!in_m & (merit >= best));
         }
-        let sum = sum * group[r].srtt_ns as i64 as f64;
+        let sum = sum * group[r].srtt.as_nanos() as i64 as f64;
         let alpha = if b_only == 0 {
             0.0
         } else if group[r].cwnd >= largest {
@@ -119,7 +120,7 @@ impl Rule for Olia {
         if active_count(group) > 1 { self.min_ssthresh.or(1) as f64 } else { 2.0 }
     }
 
-    fn show(&self, group: &[View], r: usize, _now_ns: u64, columns: &mut [f64]) {
+    fn show(&self, group: &[View], r: usize, _now: Instant, columns: &mut [f64]) {
         columns[0] = if alone(group, r) { 0.0 } else { Olia::default().terms(group, r).1 };
     }
 }
@@ -128,12 +129,13 @@ impl Rule for Olia {
 mod tests {
     use super::super::{Ack, Classic, CongestionControl};
     use super::*;
+    use crate::time::Duration;
 
     fn view(cwnd: f64, rtt_ms: u64, kilobytes: u64) -> View {
         View {
             cwnd,
             ssthresh: 1.0,
-            srtt_ns: rtt_ms * 1_000_000,
+            srtt: Duration::from_millis(rtt_ms),
             bytes_since_loss: kilobytes * 1000,
             active: true,
             ..View::new(10.0, 1420)
@@ -209,7 +211,7 @@ mod tests {
         let group = [view(1.1, 100, 1), view(20.0, 10, 1000)];
         let least = |segments| {
             let olia = Olia { min_ssthresh: MinSsthresh(segments), ..Olia::default() };
-            Classic::new(olia).on_loss(&group, 0, 0)
+            Classic::new(olia).on_loss(&group, 0, Instant::ZERO)
         };
         assert_eq!([0, 1, 2].map(least), [1.0, 1.0, 2.0]);
     }
@@ -218,7 +220,7 @@ mod tests {
     fn alpha_is_shown() {
         let shown = |group: &[View], r| {
             let mut columns = [f64::NAN];
-            Classic::new(Olia::default()).show(group, r, 0, &mut columns);
+            Classic::new(Olia::default()).show(group, r, Instant::ZERO, &mut columns);
             columns[0]
         };
         let group = [view(10.0, 10, 100), view(20.0, 40, 800)];
@@ -230,10 +232,10 @@ mod tests {
     fn a_path_may_shrink_to_one_segment_and_not_below() {
         let mut olia = Classic::new(Olia::default());
         let group = [view(1.1, 100, 1), view(1.05, 10, 1000)];
-        let ack = Ack { now_ns: 0, acked_segments: 2.0, rtt_ns: None, cwnd_limited: true };
+        let ack = Ack { now: Instant::ZERO, acked_segments: 2.0, rtt: None, cwnd_limited: true };
         // 1.1/(1.1 + 10.5)² − 0.25·2/1.1 = 0.00817 − 0.4545 a segment: two take it below one.
         assert_eq!(olia.on_ack(&group, 0, &ack).cwnd, 1.0);
-        assert_eq!(olia.on_loss(&group, 0, 0), 1.0);
-        assert_eq!(olia.on_loss(&group[..1], 0, 0), 2.0, "alone it is TCP");
+        assert_eq!(olia.on_loss(&group, 0, Instant::ZERO), 1.0);
+        assert_eq!(olia.on_loss(&group[..1], 0, Instant::ZERO), 2.0, "alone it is TCP");
     }
 }

@@ -141,12 +141,13 @@ mod tests {
     use super::*;
     use crate::algorithm::Value;
     use crate::plugin::Origin;
+    use crate::time::{Duration, Instant};
 
     fn view(cwnd: f64, rtt_ms: u64, kilobytes: u64) -> View {
         View {
             cwnd,
             ssthresh: 1.0,
-            srtt_ns: rtt_ms * 1_000_000,
+            srtt: Duration::from_millis(rtt_ms),
             bytes_since_loss: kilobytes * 1000,
             active: true,
             ..View::new(10.0, 1420)
@@ -200,7 +201,11 @@ mod tests {
         let least = |segments: u64| {
             let given: [(&str, Value); 2] = [("variant", "linux".into()), ("min_ssthresh", segments.into())];
             let mut control = Choice::with("olia", given).unwrap().make(&Origin::alone(1));
-            [control.on_loss(&group, 0, 0), control.on_loss(&group[..1], 0, 0), control.on_loss(&group, 1, 0)]
+            [
+                control.on_loss(&group, 0, Instant::ZERO),
+                control.on_loss(&group[..1], 0, Instant::ZERO),
+                control.on_loss(&group, 1, Instant::ZERO),
+            ]
         };
         // ⌊3.9⌋/2 = 1; alone two; ⌊20/2⌋.
         assert_eq!([0, 1, 2].map(least), [[2.0, 2.0, 10.0], [1.0, 2.0, 10.0], [2.0, 2.0, 10.0]]);
@@ -210,7 +215,7 @@ mod tests {
     fn alpha_is_shown() {
         let group = [view(10.0, 10, 100), view(20.0, 40, 800)];
         let mut columns = [f64::NAN];
-        Counting::new(OliaLinux::default()).show(&group, 1, 0, &mut columns);
+        Counting::new(OliaLinux::default()).show(&group, 1, Instant::ZERO, &mut columns);
         assert_eq!(columns, [-0.5]);
     }
 

@@ -3,6 +3,7 @@
 use super::{Ack, CongestionControl, Delivery, Feedback, Sample, Steering, View, Window};
 use crate::algorithm::{Given, Make};
 use crate::plugin::Origin;
+use crate::time::Instant;
 
 /// A control that knows one path only. The methods are those of [`CongestionControl`].
 pub trait SinglePath: std::fmt::Debug + Send + Clone {
@@ -26,12 +27,12 @@ pub trait SinglePath: std::fmt::Debug + Send + Clone {
     }
 
     /// The first segment after a pause for lack of data.
-    fn on_restart(&mut self, _view: &View, _now_ns: u64) -> Option<f64> {
+    fn on_restart(&mut self, _view: &View, _now: Instant) -> Option<f64> {
         None
     }
 
     /// Its own numbers: see [`CongestionControl::show`].
-    fn show(&self, _view: &View, _now_ns: u64, _columns: &mut [f64]) {}
+    fn show(&self, _view: &View, _now: Instant, _columns: &mut [f64]) {}
 
     /// A loss was found by duplicate acknowledgments: the new ssthresh.
     fn on_loss(&mut self, view: &View) -> f64;
@@ -99,33 +100,33 @@ impl<C: SinglePath> CongestionControl for PerSubflow<C> {
         self.of(r).on_delivery(&group[r], delivery)
     }
 
-    fn on_restart(&mut self, group: &[View], r: usize, now_ns: u64) -> Option<f64> {
-        self.of(r).on_restart(&group[r], now_ns)
+    fn on_restart(&mut self, group: &[View], r: usize, now: Instant) -> Option<f64> {
+        self.of(r).on_restart(&group[r], now)
     }
 
-    fn on_loss(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
+    fn on_loss(&mut self, group: &[View], r: usize, _now: Instant) -> f64 {
         self.of(r).on_loss(&group[r])
     }
 
-    fn on_timeout(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
+    fn on_timeout(&mut self, group: &[View], r: usize, _now: Instant) -> f64 {
         self.of(r).on_timeout(&group[r])
     }
 
-    fn on_ecn(&mut self, group: &[View], r: usize, _now_ns: u64, abe: bool) -> f64 {
+    fn on_ecn(&mut self, group: &[View], r: usize, _now: Instant, abe: bool) -> f64 {
         self.of(r).on_ecn(&group[r], abe)
     }
 
-    fn on_undo(&mut self, group: &[View], r: usize, _now_ns: u64) {
+    fn on_undo(&mut self, group: &[View], r: usize, _now: Instant) {
         self.of(r).on_undo(&group[r]);
     }
 
-    fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
+    fn show(&self, group: &[View], r: usize, now: Instant, columns: &mut [f64]) {
         if let Some(subflow) = self.subflows.get(r) {
-            subflow.show(&group[r], now_ns, columns);
+            subflow.show(&group[r], now, columns);
         }
     }
 
-    fn on_join(&mut self, _group: &[View], r: usize, _now_ns: u64) {
+    fn on_join(&mut self, _group: &[View], r: usize, _now: Instant) {
         *self.of(r) = C::clone(&self.fresh);
     }
 }
@@ -134,19 +135,20 @@ impl<C: SinglePath> CongestionControl for PerSubflow<C> {
 mod tests {
     use super::super::Cubic;
     use super::*;
+    use crate::time::Duration;
 
     #[test]
     fn subflows_do_not_know_of_each_other() {
         let mut alone = PerSubflow::new(Cubic::default());
         let mut both = PerSubflow::new(Cubic::default());
-        let mut v = View { cwnd: 100.0, srtt_ns: 50_000_000, active: true, ..View::new(10.0, 1420) };
+        let mut v = View { cwnd: 100.0, srtt: Duration::from_millis(50), active: true, ..View::new(10.0, 1420) };
         let mut sibling = v;
         for n in 1..1000 {
-            let now_ns = n * 1_000_000;
-            let ack = Ack { now_ns, acked_segments: 1.0, rtt_ns: Some(50_000_000), cwnd_limited: true };
+            let now = Instant::from_millis(n);
+            let ack = Ack { now, acked_segments: 1.0, rtt: Some(Duration::from_millis(50)), cwnd_limited: true };
             if n % 300 == 7 {
-                let ssthresh = alone.on_loss(&[v], 0, now_ns);
-                assert_eq!(both.on_loss(&[v, sibling], 0, now_ns), ssthresh);
+                let ssthresh = alone.on_loss(&[v], 0, now);
+                assert_eq!(both.on_loss(&[v, sibling], 0, now), ssthresh);
                 (v.cwnd, v.ssthresh) = (ssthresh, ssthresh);
             }
             let w = alone.on_ack(&[v], 0, &ack);

@@ -31,13 +31,14 @@ impl Rule for Reno {
 mod tests {
     use super::super::{Ack, Classic, CongestionControl, View};
     use super::Reno;
+    use crate::time::{Duration, Instant};
 
     fn view(cwnd: f64, ssthresh: f64) -> View {
-        View { cwnd, ssthresh, srtt_ns: 100_000_000, active: true, ..View::new(10.0, 1448) }
+        View { cwnd, ssthresh, srtt: Duration::from_millis(100), active: true, ..View::new(10.0, 1448) }
     }
 
     fn ack(acked_segments: f64) -> Ack {
-        Ack { now_ns: 0, acked_segments, rtt_ns: None, cwnd_limited: true }
+        Ack { now: Instant::ZERO, acked_segments, rtt: None, cwnd_limited: true }
     }
 
     #[test]
@@ -64,8 +65,8 @@ mod tests {
     #[test]
     fn loss_halves_with_a_floor_of_two() {
         let mut reno = Classic::new(Reno);
-        assert_eq!(reno.on_loss(&[view(21.0, 10.0)], 0, 0), 10.5);
-        assert_eq!(reno.on_loss(&[view(3.0, 10.0)], 0, 0), 2.0);
+        assert_eq!(reno.on_loss(&[view(21.0, 10.0)], 0, Instant::ZERO), 10.5);
+        assert_eq!(reno.on_loss(&[view(3.0, 10.0)], 0, Instant::ZERO), 2.0);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::counting::slot;
 use super::{Ack, CongestionControl, Phase, Sample, View, Window};
 use crate::algorithm::{Column, Given, Make, Parameter};
 use crate::plugin::{Kind, Origin};
+use crate::time::{Duration, Instant};
 
 /// How much a window grows; all else is [`Responding`]'s.
 pub trait Share: std::fmt::Debug + Send {
@@ -178,8 +179,8 @@ impl Path {
         (self.smoothed_ns - self.base_ns).max(0.0)
     }
 
-    fn sample(&mut self, rtt_ns: u64, settings: &Settings) {
-        let rtt_ns = rtt_ns as f64;
+    fn sample(&mut self, rtt: Duration, settings: &Settings) {
+        let rtt_ns = rtt.as_nanos() as f64;
         let weight = if self.smoothed_ns == 0.0 { 0.0 } else { settings.weight };
         self.smoothed_ns = weight * self.smoothed_ns + (1.0 - weight) * rtt_ns;
         self.base_ns = self.base_ns.min(rtt_ns);
@@ -304,7 +305,7 @@ impl<S: Share> CongestionControl for Responding<S> {
 
     fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
         let View { mut cwnd, ssthresh, phase, .. } = group[r];
-        let now_ns = ack.now_ns as f64;
+        let now_ns = ack.now.as_nanos() as f64;
         let path = slot(&mut self.paths, r);
         path.adapt(now_ns, &self.settings);
         let (alpha, beta) = (path.alpha, path.beta());
@@ -338,22 +339,22 @@ impl<S: Share> CongestionControl for Responding<S> {
     }
 
     fn on_sample(&mut self, _group: &[View], r: usize, sample: &Sample) {
-        slot(&mut self.paths, r).sample(sample.rtt_ns, &self.settings);
+        slot(&mut self.paths, r).sample(sample.rtt, &self.settings);
     }
 
-    fn on_loss(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
+    fn on_loss(&mut self, group: &[View], r: usize, _now: Instant) -> f64 {
         self.after_loss(group, r)
     }
 
-    fn on_timeout(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
+    fn on_timeout(&mut self, group: &[View], r: usize, _now: Instant) -> f64 {
         self.after_loss(group, r)
     }
 
-    fn on_undo(&mut self, _group: &[View], r: usize, _now_ns: u64) {
+    fn on_undo(&mut self, _group: &[View], r: usize, _now: Instant) {
         slot(&mut self.paths, r).found();
     }
 
-    fn show(&self, _group: &[View], r: usize, _now_ns: u64, columns: &mut [f64]) {
+    fn show(&self, _group: &[View], r: usize, _now: Instant, columns: &mut [f64]) {
         if let Some(path) = self.paths.get(r).filter(|path| path.smoothed_ns > 0.0) {
             columns.copy_from_slice(&[
                 path.delay_ns() * 1e-9,
@@ -364,7 +365,7 @@ impl<S: Share> CongestionControl for Responding<S> {
         }
     }
 
-    fn on_join(&mut self, _group: &[View], r: usize, _now_ns: u64) {
+    fn on_join(&mut self, _group: &[View], r: usize, _now: Instant) {
         *slot(&mut self.paths, r) = Path::NEW;
     }
 }

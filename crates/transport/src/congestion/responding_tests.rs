@@ -3,8 +3,7 @@
 use super::super::{Choice, Controller};
 use super::*;
 use crate::algorithm::Value;
-
-const MS: u64 = 1_000_000;
+use crate::time::{Duration, Instant};
 
 fn settings() -> Settings {
     Settings {
@@ -25,17 +24,29 @@ fn controller(name: &str, parameters: &[(&str, Value)]) -> Controller {
 }
 
 fn view(cwnd: f64) -> View {
-    View { cwnd, ssthresh: 2.0, srtt_ns: 40 * MS, min_rtt_ns: 40 * MS, active: true, ..View::new(10.0, 1420) }
+    View {
+        cwnd,
+        ssthresh: 2.0,
+        srtt: Duration::from_millis(40),
+        min_rtt: Duration::from_millis(40),
+        active: true,
+        ..View::new(10.0, 1420)
+    }
 }
 
 fn ack(now_ms: u64, rtt_ms: u64) -> Ack {
-    Ack { now_ns: now_ms * MS, acked_segments: 1.0, rtt_ns: Some(rtt_ms * MS), cwnd_limited: true }
+    Ack {
+        now: Instant::from_millis(now_ms),
+        acked_segments: 1.0,
+        rtt: Some(Duration::from_millis(rtt_ms)),
+        cwnd_limited: true,
+    }
 }
 
 /// An acknowledgment with its sample, as the transport gives them.
 fn told(control: &mut Controller, group: &[View], ack: &Ack) -> Window {
-    if let Some(rtt_ns) = ack.rtt_ns {
-        control.on_sample(group, 0, &Sample { rtt_ns, now_ns: ack.now_ns, ..Sample::default() });
+    if let Some(rtt) = ack.rtt {
+        control.on_sample(group, 0, &Sample { rtt, now: ack.now, ..Sample::default() });
     }
     control.on_ack(group, 0, ack)
 }
@@ -51,16 +62,16 @@ fn the_curve() {
 #[test]
 fn the_average_has_a_long_memory() {
     let mut path = Path::NEW;
-    path.sample(40 * MS, &settings());
+    path.sample(Duration::from_millis(40), &settings());
     assert_eq!(path.smoothed_ns, 40e6, "the first sample is the average");
-    path.sample(80 * MS, &settings());
+    path.sample(Duration::from_millis(80), &settings());
     // 0.99·40 + 0.01·80 = 40.4; the largest delay seen is that of the sample, 40 ms.
     assert!((path.delay_ns() - 0.4e6).abs() < 1.0);
     assert_eq!(path.largest_ns, 40e6);
     assert!((path.beta() - 0.4 / 40.4).abs() < 1e-9);
     let mut smoothed = Path::NEW;
     for rtt_ms in [40, 80] {
-        smoothed.sample(rtt_ms * MS, &Settings { of_samples: false, ..settings() });
+        smoothed.sample(Duration::from_millis(rtt_ms), &Settings { of_samples: false, ..settings() });
     }
     assert!((smoothed.largest_ns - 0.4e6).abs() < 1.0);
     assert!((smoothed.beta() - 0.5).abs() < 1e-9, "q is as large as it ever was");
@@ -75,7 +86,7 @@ fn path(delay_ms: f64, largest_ms: f64) -> Path {
 fn alpha_moves_by_a_tenth_a_round_trip() {
     let rounds = |path: &mut Path, rounds: u64| {
         for ms in 0..rounds * 60 {
-            path.adapt((ms * MS) as f64, &settings());
+            path.adapt((ms * 1_000_000) as f64, &settings());
         }
     };
     // 100 round trips of 42 ms: from 1 to 11. In the end 32.
@@ -148,22 +159,27 @@ fn samples_count_during_recovery_and_are_counted_once() {
         control.on_sample(
             &recovering,
             0,
-            &Sample { rtt_ns: 80 * MS, now_ns: ms * MS, recovering: true, ..Sample::default() },
+            &Sample {
+                rtt: Duration::from_millis(80),
+                now: Instant::from_millis(ms),
+                recovering: true,
+                ..Sample::default()
+            },
         );
     }
     // The queue of 40 ms, known from the recovery alone, takes half.
-    assert_eq!(control.on_ack(&[view(20.0)], 0, &Ack { rtt_ns: None, ..ack(3, 1) }).cwnd, 10.0);
+    assert_eq!(control.on_ack(&[view(20.0)], 0, &Ack { rtt: None, ..ack(3, 1) }).cwnd, 10.0);
 }
 
 #[test]
 fn what_it_shows() {
     let mut control = controller("mppert", &[("weight", Value::Number(0.0)), ("shared", "decouple".into())]);
     let mut shown = [f64::NAN; 6];
-    control.show(&[view(20.0)], 0, 0, &mut shown);
+    control.show(&[view(20.0)], 0, Instant::ZERO, &mut shown);
     assert!(shown[0].is_nan(), "nothing before the first sample");
     told(&mut control, &[view(20.0)], &ack(0, 40));
     told(&mut control, &[view(20.0)], &ack(60, 80));
-    control.show(&[view(20.0)], 0, 0, &mut shown);
+    control.show(&[view(20.0)], 0, Instant::ZERO, &mut shown);
     // An empty queue, then one of 40 ms, the largest: α from 1 by 0.1 a round trip, to compete; β = ½ once.
     assert!((shown[1] - 1.2).abs() < 1e-12);
     assert_eq!((shown[0], shown[2], shown[3]), (0.04, 2.0, 1.0));
@@ -191,15 +207,15 @@ fn a_response_ends_slow_start() {
 #[test]
 fn a_loss_halves_or_takes_beta() {
     let mut half = controller("pert", &[]);
-    assert_eq!(half.on_loss(&[view(20.0)], 0, 0), 10.0);
-    assert_eq!(half.on_loss(&[view(3.0)], 0, 0), 2.0);
-    assert_eq!(half.on_loss(&[view(3.0), view(9.0)], 0, 0), 1.5, "beside another, one is the floor");
+    assert_eq!(half.on_loss(&[view(20.0)], 0, Instant::ZERO), 10.0);
+    assert_eq!(half.on_loss(&[view(3.0)], 0, Instant::ZERO), 2.0);
+    assert_eq!(half.on_loss(&[view(3.0), view(9.0)], 0, Instant::ZERO), 1.5, "beside another, one is the floor");
     let mut beta = controller("pert", &[("on_loss", "beta".into()), ("weight", Value::Number(0.0))]);
-    assert_eq!(beta.on_loss(&[view(20.0)], 0, 0), 20.0, "an empty queue: a window that never falls");
+    assert_eq!(beta.on_loss(&[view(20.0)], 0, Instant::ZERO), 20.0, "an empty queue: a window that never falls");
     told(&mut beta, &[view(20.0)], &ack(0, 40));
     told(&mut beta, &[view(20.0)], &ack(1, 80));
     told(&mut beta, &[view(20.0)], &ack(2, 50));
-    assert!((beta.on_loss(&[view(20.0)], 0, 0) - 16.0).abs() < 1e-9, "β = 10/(10 + 40)");
+    assert!((beta.on_loss(&[view(20.0)], 0, Instant::ZERO) - 16.0).abs() < 1e-9, "β = 10/(10 + 40)");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::Sample;
 use super::correlation::Sharing;
+use crate::time::Instant;
 
 /// What RFC 8382 §2.2 recommends. It recommends no `p_l`: a tenth, as the authors' own Multipath TCP (Ferlin 2016).
 const N: usize = 50;
@@ -58,7 +59,7 @@ struct Interval {
 /// One subflow's statistics; delays in seconds. Round-trip times stand for one-way delays.
 #[derive(Clone, Debug, Default)]
 struct Flow {
-    first_ns: Option<u64>,
+    first_at: Option<Instant>,
     /// Of the interval that is open, and its samples' sum.
     open: Interval,
     sum_s: f64,
@@ -91,9 +92,9 @@ impl Flow {
     }
 
     fn sample(&mut self, sample: &Sample) {
-        self.first_ns.get_or_insert(sample.now_ns);
+        self.first_at.get_or_insert(sample.now);
         self.counters = [sample.segments_sent, sample.segments_sent_again];
-        let delay_s = sample.rtt_ns as f64 * 1e-9;
+        let delay_s = sample.rtt.as_secs_f64();
         self.sum_s += delay_s;
         self.open.samples += 1.0;
         // Neither mean has this interval in it (§3.2.2, §3.2.3).
@@ -191,14 +192,14 @@ impl Rfc8382 {
             self.flows.resize_with(r + 1, Flow::default);
             self.pairs.resize(r * (r + 1) / 2, Pair::default());
         }
-        let interval = (sample.now_ns as f64 / (self.sharing.interval_s * 1e9)) as u64;
+        let interval = (sample.now.as_nanos() as f64 / (self.sharing.interval_s * 1e9)) as u64;
         // After N intervals without a sample nothing is known any more.
         let ended = (interval - self.interval).min(N as u64);
         self.interval = interval;
         for _ in 0..ended {
-            self.flows.iter_mut().filter(|flow| flow.first_ns.is_some()).for_each(Flow::close);
+            self.flows.iter_mut().filter(|flow| flow.first_at.is_some()).for_each(Flow::close);
             self.regroup();
-            self.count(sample.now_ns);
+            self.count(sample.now);
         }
         self.flows[r].sample(sample);
     }
@@ -211,14 +212,14 @@ impl Rfc8382 {
         divide(&self.flows, &mut self.order, 0, &mut self.group);
     }
 
-    fn count(&mut self, now_ns: u64) {
+    fn count(&mut self, now: Instant) {
         for b in 0..self.flows.len() {
             for a in 0..b {
-                let (Some(first_a), Some(first_b)) = (self.flows[a].first_ns, self.flows[b].first_ns) else { continue };
+                let (Some(first_a), Some(first_b)) = (self.flows[a].first_at, self.flows[b].first_at) else { continue };
                 let together = self.group[a].is_some() && self.group[a] == self.group[b];
                 let pair = &mut self.pairs[Self::place(a, b)];
                 pair.together = (pair.together << 1 | u32::from(together)) & ((1 << GROUPINGS) - 1);
-                pair.decided = (now_ns - first_a.max(first_b)) as f64 * 1e-9 >= self.sharing.decide_after_s;
+                pair.decided = (now - first_a.max(first_b)).as_secs_f64() >= self.sharing.decide_after_s;
             }
         }
     }

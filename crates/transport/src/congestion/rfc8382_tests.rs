@@ -3,8 +3,7 @@
 use super::super::correlation::{Action, Method};
 use super::*;
 use crate::draw::Draw;
-
-const MS: u64 = 1_000_000;
+use crate::time::{Duration, Instant};
 
 fn sharing() -> Sharing {
     Sharing {
@@ -23,8 +22,14 @@ fn numbers_worked_by_hand() {
     let mut flow = Flow::default();
     let mut interval = |delays_ms: &[u64], segments_sent, segments_sent_again| {
         for &delay_ms in delays_ms {
-            let rtt_ns = delay_ms * MS;
-            flow.sample(&Sample { rtt_ns, now_ns: 1, segments_sent, segments_sent_again, recovering: false });
+            let rtt = Duration::from_millis(delay_ms);
+            flow.sample(&Sample {
+                rtt,
+                now: Instant::from_nanos(1),
+                segments_sent,
+                segments_sent_again,
+                recovering: false,
+            });
         }
         flow.close();
         flow.clone()
@@ -68,8 +73,8 @@ fn once_in_a_bottleneck_more_skewness_is_needed_to_leave_it() {
     // Of 100 samples around a mean of 20 ms so many are above: skewness 1 − 2·above/100.
     let interval = |flow: &mut Flow, above: u64| {
         for i in 0..100 {
-            let rtt_ns = (if i < above { 21 } else { 19 }) * MS;
-            flow.sample(&Sample { rtt_ns, now_ns: 1, ..Sample::default() });
+            let rtt = Duration::from_millis(if i < above { 21 } else { 19 });
+            flow.sample(&Sample { rtt, now: Instant::from_nanos(1), ..Sample::default() });
         }
         flow.close();
     };
@@ -127,8 +132,8 @@ fn played(seconds: u64, second: impl Fn(u64, &mut Draw) -> u64) -> Rfc8382 {
         let delays = [swing(tick, 40, 150, &mut draw), second(tick, &mut draw)];
         for r in 0..3 {
             if r != 2 || tick % 2 == 0 {
-                let rtt_ns = (50 + 10 * r as u64 + delays[usize::from(r == 1)]) * MS;
-                detector.sample(r, &Sample { rtt_ns, now_ns: tick * 10 * MS, ..Sample::default() });
+                let rtt = Duration::from_millis(50 + 10 * r as u64 + delays[usize::from(r == 1)]);
+                detector.sample(r, &Sample { rtt, now: Instant::from_millis(tick * 10), ..Sample::default() });
             }
         }
     }
@@ -151,7 +156,8 @@ fn who_begins_anew_is_undecided() {
     detector.forget(2);
     assert_eq!((detector.likeness(0, 2), detector.likeness(0, 1)), (None, Some(0.0)));
     // After a long silence nothing is known of anybody.
-    detector.sample(2, &Sample { rtt_ns: 50 * MS, now_ns: 90_000 * MS, ..Sample::default() });
+    detector
+        .sample(2, &Sample { rtt: Duration::from_millis(50), now: Instant::from_millis(90_000), ..Sample::default() });
     assert!(detector.flows.iter().all(|flow| !flow.bottleneck));
     assert_eq!(detector.likeness(0, 1), Some(0.0));
 }

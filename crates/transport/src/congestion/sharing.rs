@@ -7,6 +7,7 @@ use super::little::Little;
 use super::rfc8382::{DECIDE_AFTER_INTERVALS, Rfc8382};
 use super::{Ack, CongestionControl, Sample, View, Window};
 use crate::algorithm::{Capability, Column, Given, Parameter, Row};
+use crate::time::{Duration, Instant};
 
 /// The parameters that every coupled control has besides its own.
 const PARAMETERS: [Parameter; 9] = [
@@ -86,7 +87,7 @@ pub(super) fn offered<T>(table: &'static [Row<T>]) -> Vec<Row<T>> {
 }
 
 /// How often the groups are looked at again.
-const LOOK_EVERY_NS: u64 = 100_000_000;
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// When Singh 2012's correlation is decided by.
 const CORRELATION_AFTER_S: f64 = 10.0;
@@ -155,7 +156,7 @@ impl Detector {
 
     fn sample(&mut self, r: usize, sample: &Sample) {
         match self {
-            Detector::Correlation(it) => it.sample(r, sample.now_ns, sample.rtt_ns),
+            Detector::Correlation(it) => it.sample(r, sample.now, sample.rtt),
             Detector::Rfc8382(it) => it.sample(r, sample),
         }
     }
@@ -189,7 +190,7 @@ pub struct Shared<C> {
     detector: Detector,
     little: Little,
     /// When the groups were last looked at.
-    looked_ns: u64,
+    looked_at: Instant,
     /// By subflow, the least number of those that it is coupled with, and of those it was found to share with.
     group: Vec<usize>,
     sharers: Vec<usize>,
@@ -209,7 +210,7 @@ impl<C: CongestionControl> Shared<C> {
             threshold: sharing.threshold,
             full_rate_bps: sharing.full_rate_bps,
             little: Little::new(sharing.suppress_below),
-            looked_ns: 0,
+            looked_at: Instant::ZERO,
             detector: Detector::new(sharing),
             group: Vec::new(),
             sharers: Vec::new(),
@@ -235,7 +236,9 @@ impl<C: CongestionControl> Shared<C> {
     fn find_groups(&mut self, group: &[View]) -> bool {
         let before = (std::mem::take(&mut self.group), std::mem::take(&mut self.sharers));
         // Where less bandwidth is available correlation is lower (p. 32). A lower threshold for a pair is a higher likeness.
-        let rate_bps = |i: usize| group[i].cwnd * 8e9 * f64::from(group[i].mss) / (group[i].srtt_ns.max(1)) as f64;
+        let rate_bps = |i: usize| {
+            group[i].cwnd * 8e9 * f64::from(group[i].mss) / group[i].srtt.max(Duration::NANOSECOND).as_nanos() as f64
+        };
         let raised = |a, b| (self.full_rate_bps / rate_bps(a).max(rate_bps(b))).max(1.0);
         let likeness = |a, b, open| self.detector.likeness(a, b).map_or(open, |likeness| likeness * raised(a, b));
         // A pair that is not decided yet stays coupled, but none of it is held.
@@ -255,7 +258,7 @@ impl<C: CongestionControl> Shared<C> {
         // A subflow that has not joined yet is in no group, and shares with nobody.
         let shares_with = |r: usize| self.sharers.get(r).copied().unwrap_or(r);
         for r in 0..group.len() {
-            let rate = |i: usize| group[i].cwnd / group[i].srtt_ns as f64;
+            let rate = |i: usize| group[i].cwnd / group[i].srtt.as_nanos() as f64;
             let better = (0..group.len()).any(|i| {
                 i != r
                     && group[i].active
@@ -336,7 +339,7 @@ impl<C: CongestionControl> CongestionControl for Shared<C> {
     }
 
     fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
-        if self.little.acknowledged(group, r, ack.now_ns, ack.acked_segments) {
+        if self.little.acknowledged(group, r, ack.now, ack.acked_segments) {
             self.act(group);
         }
         let window = self.ask(group, r, |control, seen| control.on_ack(seen, r, ack));
@@ -349,8 +352,8 @@ impl<C: CongestionControl> CongestionControl for Shared<C> {
 
     fn on_sample(&mut self, group: &[View], r: usize, sample: &Sample) {
         self.detector.sample(r, sample);
-        if sample.now_ns >= self.looked_ns + LOOK_EVERY_NS {
-            self.looked_ns = sample.now_ns;
+        if sample.now >= self.looked_at + LOOK_EVERY {
+            self.looked_at = sample.now;
             if self.find_groups(group) {
                 self.act(group);
             }
@@ -360,41 +363,41 @@ impl<C: CongestionControl> CongestionControl for Shared<C> {
         }
     }
 
-    fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        let ssthresh = self.ask(group, r, |control, seen| control.on_loss(seen, r, now_ns));
+    fn on_loss(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
+        let ssthresh = self.ask(group, r, |control, seen| control.on_loss(seen, r, now));
         if self.is_held(r) { 1.0 } else { ssthresh }
     }
 
-    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        let ssthresh = self.ask(group, r, |control, seen| control.on_timeout(seen, r, now_ns));
+    fn on_timeout(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
+        let ssthresh = self.ask(group, r, |control, seen| control.on_timeout(seen, r, now));
         if self.is_held(r) { 1.0 } else { ssthresh }
     }
 
-    fn on_ecn(&mut self, group: &[View], r: usize, now_ns: u64, abe: bool) -> f64 {
-        let ssthresh = self.ask(group, r, |control, seen| control.on_ecn(seen, r, now_ns, abe));
+    fn on_ecn(&mut self, group: &[View], r: usize, now: Instant, abe: bool) -> f64 {
+        let ssthresh = self.ask(group, r, |control, seen| control.on_ecn(seen, r, now, abe));
         if self.is_held(r) { 1.0 } else { ssthresh }
     }
 
-    fn on_undo(&mut self, group: &[View], r: usize, now_ns: u64) {
-        self.ask(group, r, |control, seen| control.on_undo(seen, r, now_ns));
+    fn on_undo(&mut self, group: &[View], r: usize, now: Instant) {
+        self.ask(group, r, |control, seen| control.on_undo(seen, r, now));
     }
 
-    fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
+    fn show(&self, group: &[View], r: usize, now: Instant, columns: &mut [f64]) {
         let own = columns.len() - COLUMNS.len();
-        self.control.show(group, r, now_ns, &mut columns[..own]);
+        self.control.show(group, r, now, &mut columns[..own]);
         let shares_with = self.sharers.get(r).copied().unwrap_or(r);
         columns[own..].copy_from_slice(&[shares_with as f64, f64::from(u8::from(self.is_held(r)))]);
     }
 
-    fn on_join(&mut self, group: &[View], r: usize, now_ns: u64) {
+    fn on_join(&mut self, group: &[View], r: usize, now: Instant) {
         self.detector.forget(r);
         self.little.forget(r);
         self.regroup(group);
-        self.ask(group, r, |control, seen| control.on_join(seen, r, now_ns));
+        self.ask(group, r, |control, seen| control.on_join(seen, r, now));
     }
 
-    fn on_leave(&mut self, group: &[View], r: usize, now_ns: u64) {
-        self.ask(group, r, |control, seen| control.on_leave(seen, r, now_ns));
+    fn on_leave(&mut self, group: &[View], r: usize, now: Instant) {
+        self.ask(group, r, |control, seen| control.on_leave(seen, r, now));
         self.detector.forget(r);
         self.little.forget(r);
         self.regroup(group);

@@ -3,8 +3,7 @@
 use super::super::{Classic, Lia, Rule};
 use super::*;
 use crate::draw::Draw;
-
-const MS: u64 = 1_000_000;
+use crate::time::{Duration, Instant};
 
 /// A queue that wanders between 0 and 40 ms.
 struct Queue {
@@ -26,7 +25,14 @@ impl Queue {
 }
 
 fn view(cwnd: f64) -> View {
-    View { cwnd, ssthresh: 2.0, srtt_ns: 80 * MS, min_rtt_ns: 80 * MS, active: true, ..View::new(10.0, 1420) }
+    View {
+        cwnd,
+        ssthresh: 2.0,
+        srtt: Duration::from_millis(80),
+        min_rtt: Duration::from_millis(80),
+        active: true,
+        ..View::new(10.0, 1420)
+    }
 }
 
 /// Three subflows with windows of 20, 10 and 5, an ACK each 20, 30 and 50 ms; `queue_of(r, t)`: which of two queues.
@@ -34,7 +40,7 @@ fn played(action: Action, seconds: u64, seed: u64, queue_of: impl Fn(usize, u64)
     let mut control = Shared::new(Classic::new(Lia), &Sharing::new(action));
     let group = [view(20.0), view(10.0), view(5.0)];
     for r in 0..3 {
-        control.on_join(&group, r, 0);
+        control.on_join(&group, r, Instant::ZERO);
     }
     let mut queues = [Queue::new(seed), Queue::new(seed + 1000)];
     for tick in 0..seconds * 100 {
@@ -42,10 +48,10 @@ fn played(action: Action, seconds: u64, seed: u64, queue_of: impl Fn(usize, u64)
         for (r, every) in [2, 3, 5].into_iter().enumerate() {
             if tick % every == 0 {
                 let delay_ms = delays[queue_of(r, tick / 100)];
-                let rtt_ns = 80 * MS + (delay_ms * 1e6) as u64;
-                let now_ns = tick * 10 * MS;
-                control.on_sample(&group, r, &Sample { rtt_ns, now_ns, ..Sample::default() });
-                let ack = Ack { now_ns, acked_segments: 1.0, rtt_ns: Some(rtt_ns), cwnd_limited: true };
+                let rtt = Duration::from_millis(80) + Duration::from_nanos((delay_ms * 1e6) as u64);
+                let now = Instant::from_millis(tick * 10);
+                control.on_sample(&group, r, &Sample { rtt, now, ..Sample::default() });
+                let ack = Ack { now, acked_segments: 1.0, rtt: Some(rtt), cwnd_limited: true };
                 control.on_ack(&group, r, &ack);
             }
         }
@@ -70,7 +76,7 @@ fn sharers_are_found_and_others_are_not() {
 fn sharers_are_coupled_with_each_other_alone() {
     let mut control = played(DECOUPLE, 30, 1, |r, _| usize::from(r == 1));
     let group = [view(20.0), view(10.0), view(5.0)];
-    let ack = Ack { now_ns: 31_000 * MS, acked_segments: 1.0, rtt_ns: None, cwnd_limited: true };
+    let ack = Ack { now: Instant::from_millis(31_000), acked_segments: 1.0, rtt: None, cwnd_limited: true };
     assert!((control.on_ack(&group, 1, &ack).cwnd - 10.1).abs() < 1e-9, "1/w: alone");
     let pair = [group[0], View { active: false, ..group[1] }, group[2]];
     let grown = 20.0 + Lia.increase(&pair, 0);
@@ -85,9 +91,9 @@ fn the_slower_sharer_is_held_at_one_segment_and_the_rest_stays_coupled() {
     let mut control = played(SUPPRESS, 30, 1, |r, _| usize::from(r == 1));
     assert_eq!(control.held(), [false, false, true]);
     let group = [view(20.0), view(10.0), view(5.0)];
-    let ack = Ack { now_ns: 31_000 * MS, acked_segments: 1.0, rtt_ns: None, cwnd_limited: true };
+    let ack = Ack { now: Instant::from_millis(31_000), acked_segments: 1.0, rtt: None, cwnd_limited: true };
     assert_eq!(control.on_ack(&group, 2, &ack).cwnd, 1.0);
-    assert_eq!(control.on_loss(&group, 2, 0), 1.0);
+    assert_eq!(control.on_loss(&group, 2, Instant::ZERO), 1.0);
     let two = [group[0], group[1], View { active: false, ..group[2] }];
     assert!((control.on_ack(&group, 1, &ack).cwnd - 10.0 - Lia.increase(&two, 1)).abs() < 1e-12);
 }
@@ -139,7 +145,7 @@ fn a_bottleneck_that_moves_is_found_again() {
 fn a_subflow_that_leaves_is_forgotten() {
     let mut control = played(SUPPRESS, 30, 1, |r, _| usize::from(r == 1));
     let gone = [View { active: false, ..view(20.0) }, view(10.0), view(5.0)];
-    control.on_leave(&gone, 0, 31_000 * MS);
+    control.on_leave(&gone, 0, Instant::from_millis(31_000));
     assert_eq!(control.held(), [false; 3], "the other is alone on the queue now");
     assert_eq!(control.sharers(), [0, 1, 2]);
 }
@@ -152,7 +158,7 @@ fn the_faster_ones_samples_are_averaged_between_the_slower_ones() {
     let samples =
         [(1, 0, 3), (0, 0, 10), (0, 100, 20), (0, 150, 40), (1, 200, 5), (0, 300, 90), (0, 2300, 70), (1, 2350, 7)];
     for (r, now_ms, rtt_ms) in samples {
-        pair.sample(r, now_ms * MS, rtt_ms * MS);
+        pair.sample(r, Instant::from_millis(now_ms), Duration::from_millis(rtt_ms));
     }
     let points = pair.points(0, 1);
     // Their means, with a memory of 2 s.
@@ -171,11 +177,11 @@ fn the_faster_ones_samples_are_averaged_between_the_slower_ones() {
 fn a_subflow_that_has_not_joined_yet_shares_with_nobody() {
     let mut control = Shared::new(Classic::new(Lia), &Sharing { suppress_below: 0.1, ..Sharing::new(SUPPRESS) });
     let joined = [view(20.0), view(10.0)];
-    (0..2).for_each(|r| control.on_join(&joined, r, 0));
-    let ack = |now_ns, acked_segments| Ack { now_ns, acked_segments, rtt_ns: None, cwnd_limited: true };
+    (0..2).for_each(|r| control.on_join(&joined, r, Instant::ZERO));
+    let ack = |now, acked_segments| Ack { now, acked_segments, rtt: None, cwnd_limited: true };
     let opening = [view(20.0), view(10.0), View { active: false, ..view(1.0) }];
-    control.on_ack(&opening, 1, &ack(MS, 1.0));
-    control.on_ack(&opening, 1, &ack(2 * MS, 1.0));
-    control.on_ack(&opening, 0, &ack(20_000 * MS, 99.0));
+    control.on_ack(&opening, 1, &ack(Instant::from_millis(1), 1.0));
+    control.on_ack(&opening, 1, &ack(Instant::from_millis(2), 1.0));
+    control.on_ack(&opening, 0, &ack(Instant::from_millis(20_000), 99.0));
     assert_eq!(control.held(), [false, true, false]);
 }

@@ -5,6 +5,7 @@ use super::round::Round;
 use super::{Ack, CongestionControl, Phase, View, Window};
 use crate::algorithm::{About, Algorithm, Capability, Column, Given, Make, Parameter};
 use crate::plugin::Origin;
+use crate::time::{Duration, Instant};
 
 /// Segments that all subflows together keep queued.
 const TOTAL_ALPHA: f64 = 10.0;
@@ -68,7 +69,7 @@ struct Path {
     /// False from a loss until the first acknowledgment after its repair, which begins a round.
     measuring: bool,
     round: Round,
-    rtt_sum_ns: u64,
+    rtt_sum: Duration,
     samples: u32,
     /// Segments to keep queued; 0 before the first round.
     alpha: f64,
@@ -83,16 +84,16 @@ impl Path {
         if !self.measuring {
             *self = Path { measuring: true, alpha: self.alpha, shown: self.shown, ..Path::default() };
         }
-        if let Some(rtt_ns) = ack.rtt_ns {
-            self.rtt_sum_ns += rtt_ns;
+        if let Some(rtt) = ack.rtt {
+            self.rtt_sum += rtt;
             self.samples += 1;
         }
         if !self.round.ended_by(ack.acked_segments, view.in_flight) {
             return None;
         }
         let enough = self.samples >= MIN_SAMPLES;
-        let mean_ns = if enough { self.rtt_sum_ns as f64 / f64::from(self.samples) } else { 0.0 };
-        (self.rtt_sum_ns, self.samples) = (0, 0);
+        let mean_ns = if enough { self.rtt_sum.as_nanos() as f64 / f64::from(self.samples) } else { 0.0 };
+        (self.rtt_sum, self.samples) = (Duration::ZERO, 0);
         Some(mean_ns)
     }
 
@@ -103,7 +104,7 @@ impl Path {
         if diff >= self.alpha {
             let own = window.cwnd / rtt_ns;
             let others = group.iter().enumerate().filter(|(i, v)| *i != r && v.active);
-            let total = own + others.map(|(_, v)| v.cwnd / v.srtt_ns as f64).sum::<f64>();
+            let total = own + others.map(|(_, v)| v.cwnd / v.srtt.as_nanos() as f64).sum::<f64>();
             self.alpha = (TOTAL_ALPHA * own / total).max(MIN_ALPHA);
         }
         if diff > self.alpha {
@@ -142,7 +143,7 @@ impl CongestionControl for Wvegas {
         let round = if view.phase == Phase::Open { path.measure(view, ack) } else { Some(0.0) };
         match round {
             Some(rtt_ns) if rtt_ns > 0.0 => {
-                let base_ns = rtt_ns.min(view.min_rtt_ns as f64);
+                let base_ns = rtt_ns.min(view.min_rtt.as_nanos() as f64);
                 let queued = w.cwnd * (rtt_ns - base_ns) / rtt_ns;
                 if w.cwnd >= w.ssthresh {
                     path.avoid(group, r, &mut w, rtt_ns, base_ns);
@@ -163,20 +164,20 @@ impl CongestionControl for Wvegas {
         if ack.cwnd_limited { w } else { before }
     }
 
-    fn on_loss(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
+    fn on_loss(&mut self, group: &[View], r: usize, _now: Instant) -> f64 {
         slot(&mut self.paths, r).measuring = false;
         (group[r].cwnd / 2.0).max(MIN_WINDOW)
     }
 
-    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        self.on_loss(group, r, now_ns)
+    fn on_timeout(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
+        self.on_loss(group, r, now)
     }
 
-    fn show(&self, _group: &[View], r: usize, _now_ns: u64, columns: &mut [f64]) {
+    fn show(&self, _group: &[View], r: usize, _now: Instant, columns: &mut [f64]) {
         show(self.paths.get(r).and_then(|path| path.shown), columns);
     }
 
-    fn on_join(&mut self, _group: &[View], r: usize, _now_ns: u64) {
+    fn on_join(&mut self, _group: &[View], r: usize, _now: Instant) {
         *slot(&mut self.paths, r) = Path::default();
     }
 }

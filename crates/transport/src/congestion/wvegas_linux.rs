@@ -6,6 +6,7 @@ use super::wvegas::{self, Shown};
 use super::{Ack, CongestionControl, Phase, View, Window};
 use crate::algorithm::{Given, Make};
 use crate::plugin::Origin;
+use crate::time::Instant;
 
 /// [`Wvegas`](super::Wvegas) in integers: RTTs in microseconds, one more than measured; windows, diff and α in whole
 /// segments; rates as ⌊w·2¹⁶/rtt⌋ and weights as ⌊x_r·2¹⁶/Σ x⌋. A rate is taken only when diff ≥ α and kept until the
@@ -146,8 +147,8 @@ impl CongestionControl for WvegasLinux {
         let before = Window { cwnd: view.cwnd, ssthresh: view.ssthresh };
         let mut w = before;
         let path = slot(&mut self.paths, r);
-        if let Some(rtt_ns) = ack.rtt_ns {
-            let rtt_us = rtt_ns / 1000 + 1;
+        if let Some(rtt) = ack.rtt {
+            let rtt_us = rtt.as_micros() + 1;
             path.base_us = path.base_us.min(rtt_us);
             path.rtt_sum_us += rtt_us;
             path.samples += 1;
@@ -174,22 +175,22 @@ impl CongestionControl for WvegasLinux {
         if ack.cwnd_limited { w } else { before }
     }
 
-    fn on_loss(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
+    fn on_loss(&mut self, group: &[View], r: usize, _now: Instant) -> f64 {
         let path = slot(&mut self.paths, r);
         path.measuring = false;
         path.reno = 0.0;
         (whole(group[r].cwnd) / 2).max(2) as f64
     }
 
-    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        self.on_loss(group, r, now_ns)
+    fn on_timeout(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
+        self.on_loss(group, r, now)
     }
 
-    fn show(&self, _group: &[View], r: usize, _now_ns: u64, columns: &mut [f64]) {
+    fn show(&self, _group: &[View], r: usize, _now: Instant, columns: &mut [f64]) {
         wvegas::show(self.paths.get(r).and_then(|path| path.shown), columns);
     }
 
-    fn on_join(&mut self, _group: &[View], r: usize, _now_ns: u64) {
+    fn on_join(&mut self, _group: &[View], r: usize, _now: Instant) {
         *slot(&mut self.paths, r) = Path::default();
     }
 }

@@ -1,14 +1,28 @@
 //! The kernel's wVegas, its numbers worked by hand.
 
 use super::*;
+use crate::time::{Duration, Instant};
 
 fn view(cwnd: f64, ssthresh: f64) -> View {
-    View { cwnd, ssthresh, srtt_ns: 100_000_000, min_rtt_ns: 1, in_flight: 4, active: true, ..View::new(10.0, 1420) }
+    View {
+        cwnd,
+        ssthresh,
+        srtt: Duration::from_millis(100),
+        min_rtt: Duration::from_nanos(1),
+        in_flight: 4,
+        active: true,
+        ..View::new(10.0, 1420)
+    }
 }
 
 fn ack(rtt_us: u64) -> Ack {
     // One microsecond less than the kernel will see.
-    Ack { now_ns: 0, acked_segments: 1.0, rtt_ns: Some((rtt_us - 1) * 1000), cwnd_limited: true }
+    Ack {
+        now: Instant::ZERO,
+        acked_segments: 1.0,
+        rtt: Some(Duration::from_nanos((rtt_us - 1) * 1000)),
+        cwnd_limited: true,
+    }
 }
 
 fn start(group: &[View], base_us: u64) -> WvegasLinux {
@@ -47,7 +61,7 @@ fn it_shows_what_its_last_round_measured() {
     let mut control = start(&group, 80_000);
     round(&mut control, &mut group, 0, 100_000);
     let mut columns = [f64::NAN; 3];
-    control.show(&group, 0, 0, &mut columns);
+    control.show(&group, 0, Instant::ZERO, &mut columns);
     assert_eq!(columns[1..], [6.0, 10.0]);
     assert!((columns[0] - 0.02).abs() < 1e-12);
 }
@@ -80,7 +94,7 @@ fn a_loss_halves_whole_segments_and_alpha_begins_again() {
     let mut group = [view(30.0, 10.0)];
     let mut control = start(&group, 80_000);
     round(&mut control, &mut group, 0, 100_000);
-    assert_eq!(control.on_loss(&group, 0, 0), 15.0);
+    assert_eq!(control.on_loss(&group, 0, Instant::ZERO), 15.0);
     group[0].cwnd = 15.0;
     control.on_ack(&group, 0, &ack(100_000));
     assert_eq!((control.paths[0].alpha, control.paths[0].base_us), (2, 80_000));

@@ -1,13 +1,14 @@
 //! wVegas's numbers, worked by hand.
 
 use super::*;
+use crate::time::{Duration, Instant};
 
 fn view(cwnd: f64, ssthresh: f64, base_ms: u64, rtt_ms: u64) -> View {
     View {
         cwnd,
         ssthresh,
-        srtt_ns: rtt_ms * 1_000_000,
-        min_rtt_ns: base_ms * 1_000_000,
+        srtt: Duration::from_millis(rtt_ms),
+        min_rtt: Duration::from_millis(base_ms),
         in_flight: 4,
         active: true,
         ..View::new(10.0, 1420)
@@ -17,7 +18,8 @@ fn view(cwnd: f64, ssthresh: f64, base_ms: u64, rtt_ms: u64) -> View {
 /// A round of four samples of path r's smoothed RTT: the window at its end.
 fn round(control: &mut Wvegas, group: &mut [View], r: usize) -> f64 {
     for n in 0..4 {
-        let ack = Ack { now_ns: n, acked_segments: 1.0, rtt_ns: Some(group[r].srtt_ns), cwnd_limited: true };
+        let ack =
+            Ack { now: Instant::from_nanos(n), acked_segments: 1.0, rtt: Some(group[r].srtt), cwnd_limited: true };
         let w = control.on_ack(group, r, &ack);
         (group[r].cwnd, group[r].ssthresh) = (w.cwnd, w.ssthresh);
     }
@@ -27,7 +29,7 @@ fn round(control: &mut Wvegas, group: &mut [View], r: usize) -> f64 {
 /// The first acknowledgment of all begins the first round; without growth, since the window is not the limit.
 fn begin(control: &mut Wvegas, group: &[View]) {
     for r in 0..group.len() {
-        let ack = Ack { now_ns: 0, acked_segments: 1.0, rtt_ns: None, cwnd_limited: false };
+        let ack = Ack { now: Instant::ZERO, acked_segments: 1.0, rtt: None, cwnd_limited: false };
         control.on_ack(group, r, &ack);
     }
 }
@@ -51,7 +53,7 @@ fn slow_start_ends_when_a_segment_is_queued() {
 fn it_shows_what_its_last_round_measured() {
     let shown = |control: &Wvegas| {
         let mut columns = [f64::NAN; 3];
-        control.show(&[], 0, 0, &mut columns);
+        control.show(&[], 0, Instant::ZERO, &mut columns);
         columns
     };
     // base 80, rtt 100 ms: 20 ms of queue, diff = 40·20/100 = 8 segments, of which a lone subflow wants 10 after slow start.
@@ -63,10 +65,10 @@ fn it_shows_what_its_last_round_measured() {
     assert!((shown(&control)[0] - 0.02).abs() < 1e-12);
     assert_eq!(shown(&control)[1..], [8.0, 10.0]);
     // It is kept when a loss begins the measurements anew, and gone when the subflow joins again.
-    control.on_loss(&group, 0, 0);
+    control.on_loss(&group, 0, Instant::ZERO);
     round(&mut control, &mut group[..], 0);
     assert!(!shown(&control)[0].is_nan());
-    control.on_join(&group, 0, 0);
+    control.on_join(&group, 0, Instant::ZERO);
     assert!(shown(&control)[0].is_nan());
 }
 
@@ -82,7 +84,7 @@ fn each_subflow_keeps_its_weight_of_ten_segments_queued() {
     assert_eq!(round(&mut control, &mut after, 1), 11.0);
     // With rtt 200 ms on path 1: diff = 11·0.6 = 6.6, weight (11/200)/(11/200 + 31/100) = 0.151, α = 2: one less.
     // Its queueing delay has grown from 20 to 120 ms: and drained, (11 − 1)·80/400 = 2.
-    after[1].srtt_ns = 200_000_000;
+    after[1].srtt = Duration::from_millis(200);
     assert_eq!(round(&mut control, &mut after, 1), 2.0);
     assert_eq!(control.paths[1].least_queueing_ns, 0.0);
 }
@@ -93,7 +95,12 @@ fn with_too_few_samples_it_is_reno() {
     let mut control = Wvegas::default();
     begin(&mut control, &group);
     group[0].in_flight = 2;
-    let ack = Ack { now_ns: 1, acked_segments: 4.0, rtt_ns: Some(100_000_000), cwnd_limited: true };
+    let ack = Ack {
+        now: Instant::from_nanos(1),
+        acked_segments: 4.0,
+        rtt: Some(Duration::from_millis(100)),
+        cwnd_limited: true,
+    };
     assert!((control.on_ack(&group, 0, &ack).cwnd - (30.0 + 4.0 / 30.0)).abs() < 1e-12);
 }
 
@@ -102,12 +109,17 @@ fn a_loss_halves_and_begins_a_new_round() {
     let mut group = [view(30.0, 10.0, 80, 100)];
     let mut control = Wvegas::default();
     begin(&mut control, &group);
-    assert_eq!(control.on_loss(&group, 0, 0), 15.0);
+    assert_eq!(control.on_loss(&group, 0, Instant::ZERO), 15.0);
     group[0].cwnd = 15.0;
-    let ack = Ack { now_ns: 1, acked_segments: 4.0, rtt_ns: Some(100_000_000), cwnd_limited: true };
+    let ack = Ack {
+        now: Instant::from_nanos(1),
+        acked_segments: 4.0,
+        rtt: Some(Duration::from_millis(100)),
+        cwnd_limited: true,
+    };
     control.on_ack(&group, 0, &ack);
     assert_eq!(control.paths[0].samples, 0);
-    assert_eq!(control.on_loss(&[view(3.0, 10.0, 80, 100)], 0, 0), 2.0);
+    assert_eq!(control.on_loss(&[view(3.0, 10.0, 80, 100)], 0, Instant::ZERO), 2.0);
 }
 
 #[test]
@@ -131,7 +143,12 @@ fn ssthresh_follows_at_three_quarters_of_the_window() {
 #[test]
 fn while_losses_are_repaired_it_is_reno() {
     let group = [View { phase: Phase::Recovery, ..view(30.0, 10.0, 80, 100) }];
-    let ack = Ack { now_ns: 1, acked_segments: 4.0, rtt_ns: Some(100_000_000), cwnd_limited: true };
+    let ack = Ack {
+        now: Instant::from_nanos(1),
+        acked_segments: 4.0,
+        rtt: Some(Duration::from_millis(100)),
+        cwnd_limited: true,
+    };
     assert!((Wvegas::default().on_ack(&group, 0, &ack).cwnd - (30.0 + 4.0 / 30.0)).abs() < 1e-12);
 }
 
@@ -142,7 +159,12 @@ fn three_samples_are_enough_for_a_round() {
     let mut control = Wvegas::default();
     begin(&mut control, &group);
     for acked_segments in [1.0, 1.0, 2.0] {
-        let ack = Ack { now_ns: 1, acked_segments, rtt_ns: Some(100_000_000), cwnd_limited: true };
+        let ack = Ack {
+            now: Instant::from_nanos(1),
+            acked_segments,
+            rtt: Some(Duration::from_millis(100)),
+            cwnd_limited: true,
+        };
         let w = control.on_ack(&group, 0, &ack);
         (group[0].cwnd, group[0].ssthresh) = (w.cwnd, w.ssthresh);
     }
@@ -154,11 +176,16 @@ fn what_a_round_had_measured_before_a_loss_is_dropped() {
     let group = [view(30.0, 10.0, 80, 100)];
     let mut control = Wvegas::default();
     begin(&mut control, &group);
-    let ack = Ack { now_ns: 1, acked_segments: 1.0, rtt_ns: Some(100_000_000), cwnd_limited: true };
+    let ack = Ack {
+        now: Instant::from_nanos(1),
+        acked_segments: 1.0,
+        rtt: Some(Duration::from_millis(100)),
+        cwnd_limited: true,
+    };
     control.on_ack(&group, 0, &ack);
     control.on_ack(&group, 0, &ack);
     assert_eq!(control.paths[0].samples, 2);
-    control.on_loss(&group, 0, 0);
+    control.on_loss(&group, 0, Instant::ZERO);
     control.on_ack(&group, 0, &ack);
     assert_eq!(control.paths[0].samples, 0, "this acknowledgment begins a round");
 }

@@ -8,6 +8,7 @@ use super::connection::Connection;
 use crate::names::Tuple;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
+use crate::time::{Duration, Instant};
 use crate::unicast::is_unicast;
 
 /// Whether a peer at the far end of `first` may name this address as its own: an end of a connection, no broadcast address of a
@@ -42,44 +43,44 @@ fn scope(address: IpAddr) -> u8 {
 
 impl<P: Stream> Connection<P> {
     /// Tells the peer of a local address (RFC 8684 §3.4.1). Without a port it is the connection's.
-    pub(super) fn announce(&mut self, now_ns: u64, local_id: u8, port: Option<u16>) {
+    pub(super) fn announce(&mut self, now: Instant, local_id: u8, port: Option<u16>) {
         let Some(local) = self.addresses.local(local_id) else { return };
         let Some(remote_key) = self.peer_key() else { return };
         let hmac = wire::keys::add_addr_hmac(self.keys.local, remote_key, local_id, local.address, port);
         let option = AddAddr { echo: false, id: local_id, address: local.address, port, hmac: Some(hmac) };
-        self.addresses.announce(now_ns, option);
-        self.announcement_timer(now_ns);
+        self.addresses.announce(now, option);
+        self.announcement_timer(now);
     }
 
     /// Sends what is due: "the sender … SHOULD retransmit the ADD_ADDR" until its echo is seen (RFC 8684 §3.4.1), with
     /// the intervals of a SYN, or those of the kernel whose path manager it is.
-    pub(super) fn announcement_timer(&mut self, now_ns: u64) {
+    pub(super) fn announcement_timer(&mut self, now: Instant) {
         let Some(r) = self.signalling_subflow(None) else { return };
         let due = match &self.config.kernel_paths {
             Some(kernel) => {
-                let rto_ns = self.subflows.iter().map(|subflow| subflow.rtt.base_rto_ns()).max().unwrap_or(u64::MAX);
-                let longest_ns = kernel.announce_again_ns;
+                let rto = self.subflows.iter().map(|subflow| subflow.rtt.base_rto()).max().unwrap_or(Duration::MAX);
+                let longest = Duration::from_nanos(kernel.announce_again_ns);
                 let by_rto = kernel.announce_by_rto;
-                let wait_ns = |sent: u32| if by_rto { longest_ns.min(rto_ns << sent.min(8)) } else { longest_ns };
-                self.addresses.take_due(now_ns, wait_ns, kernel.announce_repeats)
+                let wait = |sent: u32| if by_rto { longest.min(rto.doubled(sent.min(8))) } else { longest };
+                self.addresses.take_due(now, wait, kernel.announce_repeats)
             }
             None => {
-                let rto_ns = self.subflows[r].rtt.base_rto_ns();
-                self.addresses.take_due(now_ns, |sent| rto_ns << sent.min(8), self.config.tcp.syn_retries)
+                let rto = self.subflows[r].rtt.base_rto();
+                self.addresses.take_due(now, |sent| rto.doubled(sent.min(8)), self.config.tcp.syn_retries)
             }
         };
         for option in due {
             self.signal(r, MptcpOption::AddAddr(option));
         }
-        self.arm_control(self.addresses.next_due_ns());
+        self.arm_control(self.addresses.next_due());
     }
 
-    pub(super) fn receive_add_addr(&mut self, now_ns: u64, r: usize, add: &AddAddr) {
+    pub(super) fn receive_add_addr(&mut self, now: Instant, r: usize, add: &AddAddr) {
         let Some(remote_key) = self.peer_key() else { return };
         if add.echo {
             if self.is_fully_established() {
                 self.addresses.echoed(add);
-                self.manage_paths(now_ns, PathEvent::AddressEchoed { local_id: add.id });
+                self.manage_paths(now, PathEvent::AddressEchoed { local_id: add.id });
             }
             return;
         }
@@ -90,7 +91,7 @@ impl<P: Stream> Connection<P> {
         }
         if self.config.kernel_paths.is_some() && self.is_initiator() {
             // As in the kernel: the peer has the keys, and an announcement with a port leaves no room for a DSS.
-            self.note_fully_established(now_ns);
+            self.note_fully_established(now);
         }
         if !self.is_fully_established() {
             return;
@@ -102,7 +103,7 @@ impl<P: Stream> Connection<P> {
             return;
         }
         if self.addresses.learn(add.id, address) {
-            self.manage_paths(now_ns, PathEvent::AddressAdded { remote_id: add.id });
+            self.manage_paths(now, PathEvent::AddressAdded { remote_id: add.id });
         }
     }
 }

@@ -7,6 +7,7 @@ use super::connection::Connection;
 use crate::names::Tuple;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
+use crate::time::Instant;
 
 /// The keys of a connection between these ends: the client's and the server's. No secret, and none is needed.
 pub(crate) fn agreed_keys(client: SocketAddr, server: SocketAddr) -> [u64; 2] {
@@ -31,7 +32,7 @@ pub(crate) fn agreed_keys(client: SocketAddr, server: SocketAddr) -> [u64; 2] {
 
 impl<P: Stream> Connection<P> {
     /// Where that is asked for, knows the peer's key before any segment, and so may join and be joined.
-    pub(super) fn begin_at_once(&mut self, now_ns: u64, tuple: Tuple) {
+    pub(super) fn begin_at_once(&mut self, now: Instant, tuple: Tuple) {
         if !self.config.joins_at_once || !self.level.is_multipath() {
             return;
         }
@@ -43,7 +44,7 @@ impl<P: Stream> Connection<P> {
         self.learn_key(key);
         self.set_fully_established();
         if self.is_initiator() {
-            self.manage_paths(now_ns, PathEvent::FullyEstablished);
+            self.manage_paths(now, PathEvent::FullyEstablished);
         }
     }
 }

@@ -11,7 +11,7 @@ use super::state::verifying::Verifying;
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece};
-use crate::time::NEVER;
+use crate::time::Instant;
 
 /// A subflow was reset.
 pub(super) struct Broken;
@@ -28,22 +28,22 @@ impl<P: Stream> Connection<P> {
 
     /// Bytes in order on a subflow that uses checksums. When they complete a mapping it is verified and delivered.
     /// Answers what lies beyond the mapping.
-    pub(super) fn verify(&mut self, now_ns: u64, r: usize, mut piece: Piece<P>) -> Result<Option<Piece<P>>, Broken> {
+    pub(super) fn verify(&mut self, now: Instant, r: usize, mut piece: Piece<P>) -> Result<Option<Piece<P>>, Broken> {
         let mut verifying = match self.contexts[r].verifying.take() {
             Some(verifying) => verifying,
             None => {
                 let Some(map) = self.kept_mapping(r, piece.at) else {
-                    self.unmapped(now_ns, r)?;
+                    self.unmapped(now, r)?;
                     piece.offset = self.subflows[r].next_offset();
                     self.subflows[r].advance(piece.at, piece.offset, piece.len());
-                    self.deliver(now_ns, r, piece);
+                    self.deliver(now, r, piece);
                     return Ok(None);
                 };
                 // "If a checksum is not present when its use has been negotiated, the receiver MUST close the subflow
                 // with a RST, as it is considered broken" (RFC 8684 §3.3.1). A mapping of which the first bytes
                 // came under another one cannot be verified.
                 if map.checksum.is_none() || map.from != piece.at {
-                    self.reset_subflow(now_ns, r, ResetReason::MptcpError, false);
+                    self.reset_subflow(now, r, ResetReason::MptcpError, false);
                     return Err(Broken);
                 }
                 let len = (map.to - map.from) as u16 + u16::from(map.data_fin);
@@ -68,10 +68,10 @@ impl<P: Stream> Connection<P> {
             }
             for piece in verifying.pieces {
                 self.subflows[r].continue_at(piece.offset + piece.len());
-                self.deliver(now_ns, r, piece);
+                self.deliver(now, r, piece);
             }
         } else {
-            self.checksum_failed(now_ns, r, map, verifying.pieces)?;
+            self.checksum_failed(now, r, map, verifying.pieces)?;
         }
         Ok(rest)
     }
@@ -80,15 +80,15 @@ impl<P: Stream> Connection<P> {
     /// an MP_FAIL option"; "if a receiver identifies a checksum failure when there is only one path, it will send back
     /// an MP_FAIL option on the subflow-level ACK"; "in the rare case that the data is not contiguous … the receiver
     /// MUST close the subflow with a RST with MP_FAIL" (RFC 8684 §3.7).
-    fn checksum_failed(&mut self, now_ns: u64, r: usize, map: MapRange, pieces: Vec<Piece<P>>) -> Result<(), Broken> {
+    fn checksum_failed(&mut self, now: Instant, r: usize, map: MapRange, pieces: Vec<Piece<P>>) -> Result<(), Broken> {
         if self.live_subflows() > 1 || self.rx.has_hole() {
             self.contexts[r].reset.get_or_insert_default().fail_dsn = Some(self.numbers.theirs(map.offset));
-            self.reset_for_middlebox(now_ns, r);
+            self.reset_for_middlebox(now, r);
             return Err(Broken);
         }
-        let held = FailedChecksum { pieces, failed_at: map.offset, retries: 0, timer_ns: NEVER };
+        let held = FailedChecksum { pieces, failed_at: map.offset, retries: 0, timer: Instant::NEVER };
         self.contexts[r].held = Some(Box::new(held));
-        self.send_fail(now_ns, r);
+        self.send_fail(now, r);
         Ok(())
     }
 }

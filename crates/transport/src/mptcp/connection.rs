@@ -33,7 +33,7 @@ use crate::secrets::Secrets;
 use crate::statistics::{DelayHistogram, Statistics};
 use crate::tcp::losses::Losses;
 use crate::tcp::subflow::{State, Subflow};
-use crate::time::NEVER;
+use crate::time::Instant;
 use crate::time_wait::Resting;
 use crate::waits::{Sending, WaitByteNs};
 use crate::{Config, IpFields, WindowValidation};
@@ -77,9 +77,9 @@ pub struct Connection<P: Stream> {
     pub(super) subflows: Vec<Subflow<P>>,
     pub(super) views: Vec<View>,
     /// A lower bound of all timers.
-    next_timeout_ns: u64,
+    next_timeout: Instant,
     /// Time of the last call that had one.
-    clock_ns: u64,
+    clock: Instant,
 
     pub(super) due: Due,
     pub(super) usual: Usual,
@@ -151,8 +151,8 @@ impl<P: Stream> Connection<P> {
             level,
             ending: Ending::default(),
             established: false,
-            next_timeout_ns: NEVER,
-            clock_ns: 0,
+            next_timeout: Instant::NEVER,
+            clock: Instant::ZERO,
             numbers: DataNumbers::new(key),
             tx: SendStream::new(),
             rx: ReceiveStream::new(first_receive_window(&config, initiator)),
@@ -254,13 +254,13 @@ impl<P: Stream> Connection<P> {
 
     /// Lowers the time at which the driver must call again.
     #[inline(always)]
-    pub(super) fn wake_by(&mut self, at_ns: u64) {
-        self.next_timeout_ns = self.next_timeout_ns.min(at_ns);
+    pub(super) fn wake_by(&mut self, at: Instant) {
+        self.next_timeout = self.next_timeout.min(at);
     }
 
     /// The driver must call again then, and not before.
-    pub(super) fn wake_at(&mut self, at_ns: u64) {
-        self.next_timeout_ns = at_ns;
+    pub(super) fn wake_at(&mut self, at: Instant) {
+        self.next_timeout = at;
     }
 
     /// Whether this host began the connection.
@@ -274,13 +274,13 @@ impl<P: Stream> Connection<P> {
 
     /// A call begins.
     #[inline(always)]
-    pub(super) fn set_clock(&mut self, now_ns: u64) {
-        self.clock_ns = now_ns;
+    pub(super) fn set_clock(&mut self, now: Instant) {
+        self.clock = now;
     }
 
     /// Time of the last call that had one.
-    pub(super) fn clock_ns(&self) -> u64 {
-        self.clock_ns
+    pub(super) fn clock(&self) -> Instant {
+        self.clock
     }
 
     /// Appends to the stream. What is written after [`close`](Self::close) is ignored.
@@ -299,12 +299,12 @@ impl<P: Stream> Connection<P> {
 
     /// The next piece of the stream from the peer, in order.
     pub fn read(&mut self) -> Option<P> {
-        let (payload, opened) = self.rx.read(self.clock_ns, self.config.mss)?;
+        let (payload, opened) = self.rx.read(self.clock, self.config.mss)?;
         if opened {
             self.acknowledge_everywhere();
         }
-        if self.rx.window.round_is_over(self.clock_ns) {
-            self.tune_window(self.clock_ns);
+        if self.rx.window.round_is_over(self.clock) {
+            self.tune_window(self.clock);
         }
         if self.due.pushed.0 != 0 && self.rx.len() == 0 {
             self.acknowledge_pushed();
@@ -413,8 +413,8 @@ impl<P: Stream> Connection<P> {
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called: never later than needed, at times earlier.
     /// `u64::MAX`: not at all.
     #[must_use]
-    pub fn next_timeout_ns(&self) -> u64 {
-        self.next_timeout_ns
+    pub fn next_timeout(&self) -> Instant {
+        self.next_timeout
     }
 
     /// Whether the connection is over: closed in order, reset or given up.
@@ -433,7 +433,7 @@ impl<P: Stream> Connection<P> {
     /// Whether the connection has no subflow left and waits for one.
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
-        self.control.interrupted_until_ns != NEVER
+        !self.control.interrupted_until.is_never()
     }
 
     /// The state of a subflow by its name in RFC 9293 §3.3.2. Panics when there is no such subflow.
@@ -476,13 +476,13 @@ impl<P: Stream> Connection<P> {
     }
 
     /// What its subflows in TIME-WAIT still have to say.
-    pub(crate) fn take_resting(&mut self, now_ns: u64) -> Vec<(Tuple, Resting<P>)> {
+    pub(crate) fn take_resting(&mut self, now: Instant) -> Vec<(Tuple, Resting<P>)> {
         let resting = (0..self.subflows.len()).filter(|&r| self.subflows[r].state == State::TimeWait);
         let resting: Vec<usize> = resting.collect();
         let rest = |r: usize| {
             let seq = self.subflows[r].snd_nxt;
-            let ack = self.segment(now_ns, r, seq, Flags::ACK);
-            (self.subflows[r].tuple(), Resting { until_ns: self.subflows[r].timer_ns, ack })
+            let ack = self.segment(now, r, seq, Flags::ACK);
+            (self.subflows[r].tuple(), Resting { until: self.subflows[r].timer, ack })
         };
         resting.into_iter().map(rest).collect()
     }
@@ -507,8 +507,8 @@ impl<P: Stream> Connection<P> {
 
     /// When the retransmission timeouts of a subflow were, in order.
     #[must_use]
-    pub fn timeout_times_ns(&self, subflow: SubflowId) -> &[u64] {
-        self.subflows[subflow.0 as usize].losses.as_ref().map_or(&[], |losses| &losses.timeouts_ns)
+    pub fn timeout_times(&self, subflow: SubflowId) -> &[Instant] {
+        self.subflows[subflow.0 as usize].losses.as_ref().map_or(&[], |losses| &losses.timeout_times)
     }
 
     /// From now on the first data sent again on another subflow counts as the first: a path has just ended.
@@ -516,14 +516,14 @@ impl<P: Stream> Connection<P> {
         self.subflows
             .iter_mut()
             .flat_map(|subflow| &mut subflow.losses)
-            .for_each(|losses| losses.first_reinjection_ns = 0);
+            .for_each(|losses| losses.first_reinjection_at = Instant::ZERO);
     }
 
     /// When data was first sent again on another subflow since then.
     #[must_use]
-    pub fn first_reinjection_ns(&self) -> Option<u64> {
+    pub fn first_reinjection_at(&self) -> Option<Instant> {
         let all = self.subflows.iter().flat_map(|subflow| &subflow.losses);
-        all.map(|losses| losses.first_reinjection_ns).filter(|&at_ns| at_ns > 0).min()
+        all.map(|losses| losses.first_reinjection_at).filter(|&at| !at.is_zero()).min()
     }
 
     /// Counters and present state of a subflow. Panics when there is no such subflow.
@@ -535,7 +535,7 @@ impl<P: Stream> Connection<P> {
         let waited = s.waited.as_deref().copied().unwrap_or_default();
         Statistics {
             cwnd_segments: v.cwnd,
-            srtt_ns: v.srtt_ns,
+            srtt_ns: v.srtt.as_nanos(),
             in_flight_segments: v.in_flight,
             rtt_sum_ns: s.rtt.sum_ns,
             rtt_samples: s.rtt.samples,
@@ -546,10 +546,10 @@ impl<P: Stream> Connection<P> {
             marks: of(|losses| losses.marks),
             probes: of(|losses| losses.probes),
             reinjections: of(|losses| losses.reinjections),
-            first_reinjection_ns: of(|losses| losses.first_reinjection_ns),
-            established_ns: s.sent.established_ns,
+            first_reinjection_ns: of(|losses| losses.first_reinjection_at.as_nanos()),
+            established_ns: s.sent.established_at.as_nanos(),
             cwnd_integral_segment_ns: s.sent.cwnd_integral_segment_ns,
-            cwnd_integral_until_ns: s.sent.cwnd_integral_until_ns,
+            cwnd_integral_until_ns: s.sent.cwnd_integral_until.as_nanos(),
             new_bytes_received: s.received.new_bytes,
             data_segments_received: s.received.data_segments,
             others_waited_byte_ns: waited.for_others_byte_ns,
@@ -559,8 +559,8 @@ impl<P: Stream> Connection<P> {
 
     /// The congestion control's own numbers of a subflow, in the order of the columns of its choice; the others are left as
     /// they are. Panics when there is no such subflow.
-    pub fn show(&self, subflow: SubflowId, now_ns: u64, columns: &mut [f64]) {
-        self.controller.show(&self.views, subflow.0 as usize, now_ns, columns);
+    pub fn show(&self, subflow: SubflowId, now: Instant, columns: &mut [f64]) {
+        self.controller.show(&self.views, subflow.0 as usize, now, columns);
     }
 
     /// How long the bytes delivered so far waited at this host for those before them.
@@ -647,15 +647,15 @@ impl<P: Stream> Connection<P> {
     pub(super) fn reusable_id(&self) -> Option<usize> {
         let failed = |r: &usize| {
             let subflow = &self.subflows[*r];
-            let lived = subflow.sent.established_ns > 0 || subflow.received.data_segments > 0;
+            let lived = !subflow.sent.established_at.is_zero() || subflow.received.data_segments > 0;
             subflow.state == State::Closed && subflow.join.is_some() && !lived && !subflow.reset_due
         };
         (1..self.subflows.len()).find(failed)
     }
 
     /// The timers of the data level, and of the scheduler.
-    pub(super) fn own_timers_ns(&self) -> [u64; 3] {
-        [self.timers.retransmit_ns, self.timers.probe_ns, self.control.scheduler_ns]
+    pub(super) fn own_timers(&self) -> [Instant; 3] {
+        [self.timers.retransmit_at, self.timers.probe_at, self.control.scheduler_at]
     }
 
     pub(super) fn learn_key(&mut self, key: u64) {
@@ -673,7 +673,7 @@ impl<P: Stream> Connection<P> {
             && self.subflows[r].is_usual()
             && self.contexts[r].held.is_none()
             && self.is_established()
-            && self.contexts[r].removal_ns() == NEVER
+            && self.contexts[r].removal_at().is_never()
             && !self.rx.is_ending()
             && self.usual.enabled()
     }

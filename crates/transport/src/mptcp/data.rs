@@ -12,6 +12,7 @@ use crate::queue::Stream;
 use crate::reassembly::{Part, Piece, UNMAPPED};
 use crate::tcp::arrival::known;
 use crate::tcp::receive::AtHole;
+use crate::time::Instant;
 
 /// Mappings kept of a subflow: one for each segment that may be out of order. Data whose mapping finds no room is
 /// dropped, and comes again.
@@ -23,11 +24,11 @@ const FAR: u64 = 1 << 32;
 struct InvalidMapping;
 
 impl<P: Stream> Connection<P> {
-    pub(super) fn receive_data(&mut self, now_ns: u64, r: usize, seq: u64, options: &Options, payload: P) {
+    pub(super) fn receive_data(&mut self, now: Instant, r: usize, seq: u64, options: &Options, payload: P) {
         let map = match self.mapping_on(seq, options) {
             Ok(map) => map,
             Err(InvalidMapping) => {
-                self.reset_subflow(now_ns, r, ResetReason::MptcpError, true);
+                self.reset_subflow(now, r, ResetReason::MptcpError, true);
                 return;
             }
         };
@@ -42,58 +43,58 @@ impl<P: Stream> Connection<P> {
             if whole && !self.rx.window.allows(offset, len) {
                 // Not in the connection's window, whatever room the subflow has: it is not taken, and so not acknowledged
                 // (RFC 8684 §3.3.5).
-                self.take_echo(r, options.timestamps, len, now_ns);
+                self.take_echo(r, options.timestamps, len, now);
                 self.subflows[r].received.data_segments += 1;
                 self.owe_acknowledgment(r);
                 return;
             }
             let needed = self.fallback.checksum() || !whole || m.to != end;
             if needed && !self.keep_mapping(r, m) {
-                self.take_echo(r, options.timestamps, len, now_ns);
+                self.take_echo(r, options.timestamps, len, now);
                 self.subflows[r].received.data_segments += 1;
                 return; // as if it had been lost
             }
         }
-        self.take_data::<{ known::NOTHING }>(now_ns, r, seq, (offset, options.timestamps), payload);
+        self.take_data::<{ known::NOTHING }>(now, r, seq, (offset, options.timestamps), payload);
     }
 
     /// Data that may be taken, with its place in the stream, if that is known.
     #[inline(always)]
     pub(super) fn take_data<const KNOWN: u8>(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         r: usize,
         seq: u64,
         (offset, timestamps): (Offset, Option<Timestamps>),
         payload: P,
     ) {
-        self.take_echo(r, timestamps, payload.len() as u64, now_ns);
+        self.take_echo(r, timestamps, payload.len() as u64, now);
         let subflow = &mut self.subflows[r];
         if seq == subflow.rcv_nxt && subflow.reorder.is_empty() {
-            self.data_in_order::<KNOWN>(now_ns, r, seq, offset, payload);
+            self.data_in_order::<KNOWN>(now, r, seq, offset, payload);
         } else {
-            self.data_at_hole(now_ns, r, seq, offset, payload);
+            self.data_at_hole(now, r, seq, offset, payload);
         }
     }
 
     /// Learns the round trip from an echo, for the receive buffer that grows. On TCP the buffer is looked at again when one is
     /// over, which may be earlier now.
     #[inline(always)]
-    fn take_echo(&mut self, r: usize, timestamps: Option<Timestamps>, len: u64, now_ns: u64) {
+    fn take_echo(&mut self, r: usize, timestamps: Option<Timestamps>, len: u64, now: Instant) {
         let Some(tuning) = &mut self.rx.window.tuning else { return };
         if tuning.shared {
-            self.subflows[r].take_each_echo(timestamps, now_ns);
-        } else if self.subflows[r].take_echo(timestamps, len, now_ns) {
+            self.subflows[r].take_each_echo(timestamps, now);
+        } else if self.subflows[r].take_echo(timestamps, len, now) {
             tuning.look_again();
         }
     }
 
     /// Data came behind a hole, or fills one.
     #[inline(never)]
-    fn data_at_hole(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
+    fn data_at_hole(&mut self, now: Instant, r: usize, seq: u64, offset: Offset, payload: P) {
         let subflow = &mut self.subflows[r];
         subflow.received.data_segments += 1;
-        let piece = Piece { at: seq, payload, offset, arrival_ns: now_ns };
+        let piece = Piece { at: seq, payload, offset, arrived_at: now };
         let Some(piece) = piece.above(subflow.rcv_nxt) else { return };
         // Acknowledge at once (RFC 5681 §4.2).
         subflow.ack.now = true;
@@ -101,10 +102,10 @@ impl<P: Stream> Connection<P> {
         let room = self.rx.window.allows_pieces(subflow.reorder.len());
         match subflow.take_at_hole(piece, room) {
             AtHole::Behind => {}
-            AtHole::Filled => self.drain_subflow(now_ns, r),
+            AtHole::Filled => self.drain_subflow(now, r),
             AtHole::Next(piece) => {
-                if self.take_in_order(now_ns, r, piece) {
-                    self.drain_subflow(now_ns, r);
+                if self.take_in_order(now, r, piece) {
+                    self.drain_subflow(now, r);
                 }
             }
         }
@@ -113,24 +114,24 @@ impl<P: Stream> Connection<P> {
 
     /// Data came in order on its subflow, and no hole is behind it.
     #[inline(always)]
-    fn data_in_order<const KNOWN: u8>(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
+    fn data_in_order<const KNOWN: u8>(&mut self, now: Instant, r: usize, seq: u64, offset: Offset, payload: P) {
         let subflow = &mut self.subflows[r];
         subflow.received.data_segments += 1;
         if subflow.rcv_ssthresh.bytes < subflow.rcv_ssthresh.limit {
             self.grow_window(r, payload.len());
         }
         let subflow = &mut self.subflows[r];
-        subflow.ack.data_in_order(now_ns);
-        let (due, deadline_ns) = (subflow.ack.now, subflow.ack.deadline_ns);
+        subflow.ack.data_in_order(now);
+        let (due, deadline) = (subflow.ack.now, subflow.ack.deadline);
         self.due.acks.0 |= u64::from(due) << r;
-        self.wake_by(deadline_ns);
+        self.wake_by(deadline);
         // A usual subflow is trusted, and its stream has not ended.
         let trusted = KNOWN != known::NOTHING
             || (self.trusts(r) && !self.rx.ended() && self.rx.window.allows(self.rx.nxt(), payload.len() as u64));
         if trusted {
-            self.receive_in_order(now_ns, r, seq, offset, payload);
+            self.receive_in_order(now, r, seq, offset, payload);
         } else {
-            self.take_in_order(now_ns, r, Piece { at: seq, payload, offset, arrival_ns: now_ns });
+            self.take_in_order(now, r, Piece { at: seq, payload, offset, arrived_at: now });
         }
         if KNOWN == known::NOTHING {
             self.check_end_of_stream(r);
@@ -217,11 +218,11 @@ impl<P: Stream> Connection<P> {
         self.check_end_of_stream(r);
     }
 
-    pub(super) fn drain_subflow(&mut self, now_ns: u64, r: usize) {
+    pub(super) fn drain_subflow(&mut self, now: Instant, r: usize) {
         loop {
             let subflow = &mut self.subflows[r];
             let Some(piece) = subflow.reorder.pop(subflow.rcv_nxt) else { return };
-            if !self.take_in_order(now_ns, r, piece) {
+            if !self.take_in_order(now, r, piece) {
                 return;
             }
         }
@@ -230,7 +231,7 @@ impl<P: Stream> Connection<P> {
     /// A segment in order on a subflow where nothing is verified or held back, of a stream that has not ended. Mostly it
     /// continues the stream too.
     #[inline(always)]
-    fn receive_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
+    fn receive_in_order(&mut self, now: Instant, r: usize, seq: u64, offset: Offset, payload: P) {
         let (subflow, len) = (&mut self.subflows[r], payload.len() as u64);
         let offset = if self.fallback.receives_single() { subflow.next_offset() } else { offset };
         if self.rx.is_next(offset) {
@@ -239,10 +240,10 @@ impl<P: Stream> Connection<P> {
             self.rx.extend(payload);
         } else if offset > self.rx.nxt() && self.rx.window.allows(offset, len) {
             subflow.advance(seq, offset, len);
-            let new = self.rx.keep(Early { at: offset, payload, arrival_ns: now_ns, via: r as u8 });
+            let new = self.rx.keep(Early { at: offset, payload, arrived_at: now, via: r as u8 });
             subflow.received.new_bytes += new;
         } else {
-            self.take_in_order(now_ns, r, Piece { at: seq, payload, offset, arrival_ns: now_ns });
+            self.take_in_order(now, r, Piece { at: seq, payload, offset, arrived_at: now });
         }
     }
 
@@ -254,24 +255,24 @@ impl<P: Stream> Connection<P> {
 
     /// Bytes in order on their subflow find their place in the stream. False: the subflow was reset.
     #[inline]
-    fn take_in_order(&mut self, now_ns: u64, r: usize, mut piece: Piece<P>) -> bool {
+    fn take_in_order(&mut self, now: Instant, r: usize, mut piece: Piece<P>) -> bool {
         if !self.trusts(r) {
-            return self.find_place(now_ns, r, piece);
+            return self.find_place(now, r, piece);
         }
         if self.fallback.receives_single() {
             // Mappings that came before this was known, perhaps wrong ones, hold no more.
             piece.offset = self.subflows[r].next_offset();
         } else if piece.offset == UNMAPPED {
-            return self.find_place(now_ns, r, piece);
+            return self.find_place(now, r, piece);
         }
         self.subflows[r].advance(piece.at, piece.offset, piece.len());
-        self.deliver(now_ns, r, piece);
+        self.deliver(now, r, piece);
         true
     }
 
     /// As [`Self::take_in_order`], whatever is known of the bytes.
     #[cold]
-    fn find_place(&mut self, now_ns: u64, r: usize, mut piece: Piece<P>) -> bool {
+    fn find_place(&mut self, now: Instant, r: usize, mut piece: Piece<P>) -> bool {
         loop {
             if let Some(held) = &mut self.contexts[r].held {
                 // What follows a failed checksum waits for the infinite mapping: of it, too, no more than a window.
@@ -284,7 +285,7 @@ impl<P: Stream> Connection<P> {
             }
             let mut rest = None;
             if self.fallback.verifies() {
-                match self.verify(now_ns, r, piece) {
+                match self.verify(now, r, piece) {
                     Ok(None) => return true,
                     Ok(Some(beyond)) => piece = beyond,
                     Err(_) => return false,
@@ -298,14 +299,14 @@ impl<P: Stream> Connection<P> {
                     // What lies beyond has a mapping of its own, or none.
                     rest = piece.split_off(map.to);
                     piece.offset = map.offset + (piece.at - map.from);
-                } else if self.unmapped(now_ns, r).is_ok() {
+                } else if self.unmapped(now, r).is_ok() {
                     piece.offset = self.subflows[r].next_offset();
                 } else {
                     return false;
                 }
             }
             self.subflows[r].advance(piece.at, piece.offset, piece.len());
-            self.deliver(now_ns, r, piece);
+            self.deliver(now, r, piece);
             match rest {
                 Some(beyond) => piece = beyond,
                 None => return true,
@@ -315,12 +316,12 @@ impl<P: Stream> Connection<P> {
 
     /// Bytes that are in order on their subflow go to their place in the stream. Beyond the window nothing is kept: the peer
     /// was not allowed to send it. (Under TCP what arrives on the subflow was cut to the window already.)
-    pub(super) fn deliver(&mut self, now_ns: u64, r: usize, piece: Piece<P>) {
-        let Piece { offset: at, payload, arrival_ns, .. } = piece;
+    pub(super) fn deliver(&mut self, now: Instant, r: usize, piece: Piece<P>) {
+        let Piece { offset: at, payload, arrived_at, .. } = piece;
         if self.level.is_multipath() && !self.rx.window.allows(at, payload.len() as u64) {
             return;
         }
-        self.rx.place(now_ns, Early { at, payload, arrival_ns, via: r as u8 }, &mut self.subflows[r]);
+        self.rx.place(now, Early { at, payload, arrived_at, via: r as u8 }, &mut self.subflows[r]);
     }
 
     /// The stream is complete when everything before its end has arrived.
@@ -341,7 +342,7 @@ impl<P: Stream> Connection<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{MS, WINDOW, arrives, data, established};
+    use super::super::fixture::{WINDOW, arrives, data, established};
     use super::*;
     use crate::Protocol;
 
@@ -350,14 +351,17 @@ mod tests {
     fn data_behind_a_hole_is_acknowledged_at_once() {
         let mut c = established(Protocol::Mptcp, 1);
         let behind = data(&c, 1_001, 1_000, 1_000, 1_000);
-        arrives(&mut c, MS, 0, behind);
-        let (_, ack) = c.transmit(MS).expect("a duplicate acknowledgment");
+        arrives(&mut c, Instant::from_millis(1), 0, behind);
+        let (_, ack) = c.transmit(Instant::from_millis(1)).expect("a duplicate acknowledgment");
         assert_eq!((ack.ack, ack.options.sack.as_slice()[0].left), (5_001, 6_001));
         assert_eq!(ack.options.dss.and_then(|dss| dss.data_ack), Some(DataNumber::Long(c.data_ack().on_wire())));
         assert_eq!(c.rx.nxt(), Offset::FIRST);
         let first = data(&c, 1, 0, 1_000, 1_000);
-        arrives(&mut c, 2 * MS, 0, first);
-        assert_eq!((c.rx.nxt().octets(), c.transmit(2 * MS).map(|(_, ack)| ack.ack)), (2_000, Some(7_001)));
+        arrives(&mut c, Instant::from_millis(2), 0, first);
+        assert_eq!(
+            (c.rx.nxt().octets(), c.transmit(Instant::from_millis(2)).map(|(_, ack)| ack.ack)),
+            (2_000, Some(7_001))
+        );
     }
 
     /// RFC 8684 §3.3.1: a mapping may be of more than the segment that it comes with.
@@ -366,7 +370,7 @@ mod tests {
         let mut c = established(Protocol::Mptcp, 1);
         for (seq, mapped) in [(1, 300), (101, 0), (201, 0)] {
             let part = data(&c, seq, u64::from(seq) - 1, 100, mapped);
-            arrives(&mut c, MS, 0, part);
+            arrives(&mut c, Instant::from_millis(1), 0, part);
         }
         assert_eq!((c.rx.nxt().octets(), c.subflows[0].rcv_nxt), (300, 301));
     }
@@ -376,10 +380,10 @@ mod tests {
     fn data_beyond_the_window_of_the_connection_is_as_if_lost() {
         let mut c = established(Protocol::Mptcp, 1);
         let beyond = data(&c, 1, WINDOW - 500, 1_000, 1_000);
-        arrives(&mut c, MS, 0, beyond);
+        arrives(&mut c, Instant::from_millis(1), 0, beyond);
         assert_eq!(c.subflows[0].rcv_nxt, 1);
         let within = data(&c, 1, WINDOW - 1_000, 1_000, 1_000);
-        arrives(&mut c, 2 * MS, 0, within);
+        arrives(&mut c, Instant::from_millis(2), 0, within);
         assert_eq!((c.subflows[0].rcv_nxt, c.rx.nxt(), c.rx.has_hole()), (1_001, Offset::FIRST, true));
     }
 
@@ -389,10 +393,10 @@ mod tests {
         let mut c = established(Protocol::Mptcp, 2);
         let mut last = data(&c, 1, 1_000, 1_000, 1_001);
         last.options.dss.as_mut().unwrap().data_fin = true;
-        arrives(&mut c, MS, 1, last);
+        arrives(&mut c, Instant::from_millis(1), 1, last);
         assert_eq!((c.poll_event(), c.data_ack()), (None, c.numbers.theirs(Offset::FIRST)));
         let first = data(&c, 1, 0, 1_000, 1_000);
-        arrives(&mut c, 2 * MS, 0, first);
+        arrives(&mut c, Instant::from_millis(2), 0, first);
         assert_eq!(c.poll_event(), Some(Event::EndOfStream));
         assert_eq!((c.rx.nxt().octets(), c.data_ack()), (2_000, c.numbers.theirs(Offset::after(2_001))));
     }

@@ -15,6 +15,7 @@ use crate::scheduler::{
 use crate::tcp::socket_queue::Edges;
 use crate::tcp::subflow::Subflow;
 use crate::tcp::tso::Ready;
+use crate::time::Instant;
 use crate::trace::{Pause, Sent, TraceEvent, WindowReason};
 use crate::waits::Sending;
 
@@ -84,9 +85,9 @@ enum Answer {
 
 /// The context of a question about what begins at `place`.
 macro_rules! context {
-    ($self:ident, $now_ns:expr, $place:expr, $available:expr) => {
+    ($self:ident, $now:expr, $place:expr, $available:expr) => {
         Context {
-            now_ns: $now_ns,
+            now: $now,
             place: $place.octets(),
             available_bytes: $available,
             acknowledged_bytes: $self.tx.una().octets(),
@@ -109,40 +110,40 @@ macro_rules! context {
 impl<P: Stream> Connection<P> {
     /// A reinjection, new data, or what waits on a subflow. The scheduler decides first; what it has bound goes out when it
     /// binds no more.
-    pub(super) fn transmit_data(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
+    pub(super) fn transmit_data(&mut self, now: Instant, out: &mut Outgoing<P>) -> Option<usize> {
         if std::mem::take(&mut self.timers.probe_due) {
-            return self.zero_window_probe(now_ns, out);
+            return self.zero_window_probe(now, out);
         }
         if let Some(silence) = &mut self.silence {
             silence.hear(&self.subflows);
         }
         let (mut passed, mut relieved) = (false, false);
         loop {
-            let pause = match self.ask(now_ns, &mut passed, out) {
+            let pause = match self.ask(now, &mut passed, out) {
                 Answer::Sent(r) => return Some(r),
                 Answer::More => continue,
                 Answer::Pause(pause) => pause,
             };
             if self.has_scheduler() {
-                match self.transmit_waiting(now_ns, SubflowSet(u64::MAX), out) {
+                match self.transmit_waiting(now, SubflowSet(u64::MAX), out) {
                     PlannedSend::Sent(r) => return Some(r),
                     PlannedSend::Dropped => continue,
                     PlannedSend::Nothing => {}
                 }
                 // A reinjection that finds no room is next in any case.
                 let due = passed || self.reinjections.len() == 0;
-                if due && self.relieve(now_ns, &mut relieved) {
+                if due && self.relieve(now, &mut relieved) {
                     continue;
                 }
             }
-            return self.pause(now_ns, pause, out);
+            return self.pause(now, pause, out);
         }
     }
 
     /// Asks about the next data, and does what the answer is. `passed`: the scheduler leaves reinjections for later.
-    fn ask(&mut self, now_ns: u64, passed: &mut bool, out: &mut Outgoing<P>) -> Answer {
+    fn ask(&mut self, now: Instant, passed: &mut bool, out: &mut Outgoing<P>) -> Answer {
         if self.plan.is_some() {
-            if let Some(r) = self.transmit_promised(now_ns, out) {
+            if let Some(r) = self.transmit_promised(now, out) {
                 return Answer::Sent(r);
             }
             self.review_plan();
@@ -159,7 +160,7 @@ impl<P: Stream> Connection<P> {
             let (unsent, open) = (self.tx.unsent(), self.tx.open());
             if unsent == 0 || open == 0 {
                 if self.has_scheduler() {
-                    let context = context!(self, now_ns, self.tx.nxt(), 0);
+                    let context = context!(self, now, self.tx.nxt(), 0);
                     self.scheduler.when_dry(&self.views, &context);
                 }
                 return Answer::Pause(if unsent == 0 { Pause::NoData } else { Pause::ConnectionWindow });
@@ -169,16 +170,16 @@ impl<P: Stream> Connection<P> {
         if !self.is_established() {
             return Answer::Pause(Pause::Waits);
         }
-        let decision = self.decide(now_ns, &asked);
+        let decision = self.decide(now, &asked);
         if self.silence.is_some() && asked.demand == Demand::New {
             let binds = matches!(decision, Decision::Bind { .. }) || self.scheduler.holds_data();
-            self.note_scheduled(now_ns, binds);
+            self.note_scheduled(now, binds);
         }
         match decision {
             Decision::Send { on, burst } => {
                 // A burst is of new data.
                 self.burst = (on, if asked.demand == Demand::New { burst.saturating_sub(1) } else { 0 });
-                self.send(now_ns, &asked, on, out)
+                self.send(now, &asked, on, out)
             }
             Decision::Bind { on, bytes } => {
                 let on = self.active_of(on);
@@ -199,9 +200,9 @@ impl<P: Stream> Connection<P> {
                 *passed = true;
                 Answer::More
             }
-            Decision::Wait { until_ns } => {
-                self.control.scheduler_ns = until_ns;
-                self.wake_by(until_ns);
+            Decision::Wait { until } => {
+                self.control.scheduler_at = until;
+                self.wake_by(until);
                 Answer::Pause(Pause::Waits)
             }
             Decision::Blocked => Answer::Pause(Pause::Blocked),
@@ -210,7 +211,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// What the scheduler says, or the burst that it has allowed. Under TCP there is one subflow.
-    fn decide(&mut self, now_ns: u64, asked: &Asked) -> Decision {
+    fn decide(&mut self, now: Instant, asked: &Asked) -> Decision {
         if !self.level.is_multipath() {
             let best = MinRtt::best(&self.views, SubflowSet::default());
             return best.map_or(Decision::Blocked, |r| Decision::Send { on: SubflowSet::one(r), burst: 1 });
@@ -220,11 +221,11 @@ impl<P: Stream> Connection<P> {
         let decision = if goes_on {
             Decision::Send { on, burst }
         } else {
-            let context = context!(self, now_ns, asked.from, asked.available);
+            let context = context!(self, now, asked.from, asked.available);
             self.scheduler.choose(asked.demand, &self.views, &context)
         };
         if self.trace.is_some() {
-            self.tell_decision(now_ns, (asked.demand, asked.from, asked.available), &decision, goes_on);
+            self.tell_decision(now, (asked.demand, asked.from, asked.available), &decision, goes_on);
         }
         decision
     }
@@ -258,7 +259,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The next segment goes out on each subflow of the set.
-    fn send(&mut self, now_ns: u64, asked: &Asked, on: SubflowSet, out: &mut Outgoing<P>) -> Answer {
+    fn send(&mut self, now: Instant, asked: &Asked, on: SubflowSet, out: &mut Outgoing<P>) -> Answer {
         let mut others = on;
         let Some(r) = others.pop() else { return Answer::Pause(Pause::Waits) };
         let mss = u64::from(self.views[r].mss);
@@ -279,10 +280,10 @@ impl<P: Stream> Connection<P> {
         let Some(len) = self.own_room(r, len) else {
             // A scheduler that insists on a subflow without room is not asked for ever.
             let insists = self.views[r].held;
-            self.hold(now_ns, r);
+            self.hold(now, r);
             return if insists { Answer::Pause(Pause::Blocked) } else { Answer::More };
         };
-        if self.waits_for_group(now_ns, r) {
+        if self.waits_for_group(now, r) {
             self.subflows[r].note_limited();
             return Answer::Pause(Pause::Waits);
         }
@@ -296,18 +297,18 @@ impl<P: Stream> Connection<P> {
             if from == self.tx.una() {
                 self.timers.hole_tried.insert(r);
             }
-            self.subflows[r].losses.get_or_insert_default().reinjected(now_ns);
+            self.subflows[r].losses.get_or_insert_default().reinjected(now);
         }
-        self.arm_data_timer(now_ns);
+        self.arm_data_timer(now);
         // Under TCP the last data carries the FIN.
         let fin = self.level.ends_with_fin() && self.ending.requested && self.tx.is_sent();
         if fin {
             self.note_fin(r);
         }
-        self.first_transmission(now_ns, r, from, payload, fin, out);
-        self.tell_sent(now_ns, r, (from, len, fin), if again { Sent::Reinjection } else { Sent::New });
+        self.first_transmission(now, r, from, payload, fin, out);
+        self.tell_sent(now, r, (from, len, fin), if again { Sent::Reinjection } else { Sent::New });
         if let (false, Some(groups)) = (self.level.is_multipath(), &mut self.subflows[r].groups)
-            && groups.sent(now_ns, self.tx.nxt().octets(), &self.views[r])
+            && groups.sent(now, self.tx.nxt().octets(), &self.views[r])
         {
             out.push();
         }
@@ -320,7 +321,7 @@ impl<P: Stream> Connection<P> {
 
     /// Where segments leave in groups: whether the next on subflow `r` waits until its group is worth it.
     #[inline]
-    fn waits_for_group(&mut self, now_ns: u64, r: usize) -> bool {
+    fn waits_for_group(&mut self, now: Instant, r: usize) -> bool {
         let subflow = &mut self.subflows[r];
         let Some(groups) = subflow.groups.as_mut().filter(|_| !self.level.is_multipath()) else { return false };
         let edges = Edges {
@@ -329,17 +330,17 @@ impl<P: Stream> Connection<P> {
             end: self.tx.end().octets(),
             window: self.tx.window(),
         };
-        let ready = Ready { now_ns, edges, open: self.tx.open(), first_sent_ns: subflow.board.first_sent_ns() };
+        let ready = Ready { now, edges, open: self.tx.open(), first_sent_at: subflow.board.first_sent_at() };
         !groups.may_send(ready, &self.views[r])
     }
 
     /// Nothing can be sent: what the scheduler does about it. Answers whether there is something to do now.
-    fn relieve(&mut self, now_ns: u64, relieved: &mut bool) -> bool {
+    fn relieve(&mut self, now: Instant, relieved: &mut bool) -> bool {
         // A penalty may come before what is sent again.
         for _ in 0..2 {
-            let context = context!(self, now_ns, self.tx.nxt(), 0);
+            let context = context!(self, now, self.tx.nxt(), 0);
             match self.scheduler.when_idle(&self.views, &context) {
-                Decision::Penalise { subflows } => self.penalise(now_ns, subflows),
+                Decision::Penalise { subflows } => self.penalise(now, subflows),
                 Decision::Repeat { on, from, to } => return self.repeat(on, Offset::after(from), Offset::after(to)),
                 // Once: what it waited for does not come from asking.
                 Decision::Pass => return !std::mem::replace(relieved, true),
@@ -350,32 +351,32 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Halves windows without a loss (Raiciu 2012 §4.2).
-    fn penalise(&mut self, now_ns: u64, subflows: SubflowSet) {
+    fn penalise(&mut self, now: Instant, subflows: SubflowSet) {
         let mut each = subflows;
         while let Some(r) = each.pop() {
             let Some(&v) = self.views.get(r) else { return };
             let ssthresh = if v.cwnd >= v.ssthresh { (v.ssthresh / 2.0).max(2.0) } else { v.ssthresh };
             let window = Window { cwnd: (v.cwnd / 2.0).max(1.0), ssthresh };
             if v.phase == Phase::Open {
-                self.subflows[r].set_window(now_ns, window, &mut self.views[r]);
+                self.subflows[r].set_window(now, window, &mut self.views[r]);
                 self.subflows[r].notes.window(WindowReason::Penalty);
                 let ssthresh_segments = ssthresh.is_finite().then_some(ssthresh);
                 let (subflow, cwnd_segments) = (SubflowId(r as u8), window.cwnd);
-                self.tell(now_ns, |_| TraceEvent::Penalised { subflow, cwnd_segments, ssthresh_segments });
-                self.observe(now_ns, Some(r));
+                self.tell(now, |_| TraceEvent::Penalised { subflow, cwnd_segments, ssthresh_segments });
+                self.observe(now, Some(r));
             }
         }
     }
 
     /// Nothing is sent now, but for the end of the stream.
-    fn pause(&mut self, now_ns: u64, pause: Pause, out: &mut Outgoing<P>) -> Option<usize> {
-        self.tell_pause(now_ns, pause);
+    fn pause(&mut self, now: Instant, pause: Pause, out: &mut Outgoing<P>) -> Option<usize> {
+        self.tell_pause(now, pause);
         match pause {
             Pause::NoData if self.plan.as_ref().is_some_and(|plan| plan.never_sent().next().is_some()) => {}
-            Pause::NoData => return self.transmit_data_fin(now_ns, out),
+            Pause::NoData => return self.transmit_data_fin(now, out),
             Pause::ConnectionWindow => {
                 self.note_window_blocked();
-                self.arm_probe(now_ns);
+                self.arm_probe(now);
             }
             Pause::ShortSegment => self.note_window_blocked(),
             Pause::Blocked => self.note_blocked(SubflowSet(u64::MAX)),
@@ -398,7 +399,7 @@ impl<P: Stream> Connection<P> {
 
     /// The connection-level window has no room for a segment. It matters when the fastest subflow could have carried it.
     fn note_window_blocked(&mut self) {
-        let fastest = self.views.iter().filter(|v| v.active && !v.potentially_failed).min_by_key(|v| v.srtt_ns);
+        let fastest = self.views.iter().filter(|v| v.active && !v.potentially_failed).min_by_key(|v| v.srtt);
         let blocked = fastest.is_some_and(usable);
         self.tx.note_block(blocked);
     }
@@ -406,10 +407,11 @@ impl<P: Stream> Connection<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{MS, arrives, established, segment, sent};
+    use super::super::fixture::{arrives, established, segment, sent};
     use super::super::state::usual::Usual;
     use super::*;
     use crate::Protocol;
+    use crate::time::Duration;
     use wire::Segment;
 
     /// RFC 9293 §3.8.6.2.1: a window that has room for a part of a segment only waits to open, unless nothing is under way.
@@ -418,11 +420,11 @@ mod tests {
         let mut c = established(Protocol::Mptcp, 1);
         c.tx.begin(1_500);
         c.offer(10_000);
-        assert_eq!(sent(&mut c, MS), [(0, 0, 1_000)]);
+        assert_eq!(sent(&mut c, Instant::from_millis(1)), [(0, 0, 1_000)]);
         let mut c = established(Protocol::Mptcp, 1);
         c.tx.begin(500);
         c.offer(10_000);
-        assert_eq!(sent(&mut c, MS), [(0, 0, 500)]);
+        assert_eq!(sent(&mut c, Instant::from_millis(1)), [(0, 0, 500)]);
     }
 
     /// Nagle (RFC 9293 §3.7.4): the last short segment waits for the acknowledgment, or for the end of the stream.
@@ -430,14 +432,14 @@ mod tests {
     fn a_short_segment_waits_while_data_is_outstanding() {
         let mut c = established(Protocol::Tcp, 1);
         c.offer(1_500);
-        assert_eq!(sent(&mut c, MS), [(0, 0, 1_000)]);
+        assert_eq!(sent(&mut c, Instant::from_millis(1)), [(0, 0, 1_000)]);
         let mut acknowledged = established(Protocol::Tcp, 1);
         acknowledged.offer(1_500);
-        sent(&mut acknowledged, MS);
-        arrives(&mut acknowledged, 11 * MS, 0, segment(1, 1_001, 0));
-        assert_eq!(sent(&mut acknowledged, 11 * MS), [(0, 1_000, 500)]);
-        c.close(2 * MS);
-        assert_eq!(sent(&mut c, 2 * MS), [(0, 1_000, 500)], "nothing will be added to it");
+        sent(&mut acknowledged, Instant::from_millis(1));
+        arrives(&mut acknowledged, Instant::from_millis(11), 0, segment(1, 1_001, 0));
+        assert_eq!(sent(&mut acknowledged, Instant::from_millis(11)), [(0, 1_000, 500)]);
+        c.close(Instant::from_millis(2));
+        assert_eq!(sent(&mut c, Instant::from_millis(2)), [(0, 1_000, 500)], "nothing will be added to it");
     }
 
     /// As Linux sends them, at a rate of 2 MB/s in pairs (`tcp_tso_autosize`): the second of each is pushed.
@@ -446,9 +448,11 @@ mod tests {
         let mut c = established(Protocol::Tcp, 1);
         c.subflows[0].groups = Some(Box::default());
         c.usual = Usual::new(true, false);
-        c.views[0].min_rtt_ns = 10 * MS;
+        c.views[0].min_rtt = Duration::from_millis(10);
         c.offer(100_000);
-        let pushed: Vec<bool> = std::iter::from_fn(|| c.transmit(MS)).map(|(_, segment)| segment.flags.psh()).collect();
+        let pushed: Vec<bool> = std::iter::from_fn(|| c.transmit(Instant::from_millis(1)))
+            .map(|(_, segment)| segment.flags.psh())
+            .collect();
         assert_eq!(pushed, [false, true, false, true, false, true, false, true, false, true]);
     }
 
@@ -458,7 +462,7 @@ mod tests {
         let mut c = established(Protocol::Mptcp, 2);
         (c.views[0].cwnd, c.views[1].cwnd) = (2.0, 1.0);
         c.offer(10_000);
-        assert_eq!(sent(&mut c, MS), [(0, 0, 1_000), (0, 1_000, 1_000), (1, 2_000, 1_000)]);
+        assert_eq!(sent(&mut c, Instant::from_millis(1)), [(0, 0, 1_000), (0, 1_000, 1_000), (1, 2_000, 1_000)]);
     }
 
     /// RFC 8684 §3.3.6: what another subflow carried in vain goes before new data, over one that has not tried it.
@@ -468,15 +472,15 @@ mod tests {
         c.offer(10_000);
         c.views[0].cwnd = 2.0;
         c.views[1].cwnd = 0.0;
-        assert_eq!(sent(&mut c, MS), [(0, 0, 1_000), (0, 1_000, 1_000)]);
+        assert_eq!(sent(&mut c, Instant::from_millis(1)), [(0, 0, 1_000), (0, 1_000, 1_000)]);
         c.reinjections.add(Offset::FIRST, Offset::after(1_000), 0);
         c.views[1].cwnd = 2.0;
         c.usual.forget(); // it has got room
         c.due.data = true;
-        let (r, again) = c.transmit(2 * MS).unwrap();
+        let (r, again) = c.transmit(Instant::from_millis(2)).unwrap();
         assert_eq!((r, again.payload.offset, again.payload.len), (SubflowId(1), 0, 1_000));
         assert_eq!(c.timers.hole_tried, SubflowSet::one(1));
-        assert_eq!(sent(&mut c, 2 * MS), [(1, 2_000, 1_000)]);
+        assert_eq!(sent(&mut c, Instant::from_millis(2)), [(1, 2_000, 1_000)]);
     }
 
     /// Raiciu 2012 §4.2: the window is halved, and the threshold only where the window has outgrown it.
@@ -485,7 +489,7 @@ mod tests {
         let penalised = |cwnd, ssthresh, phase| {
             let mut c = established(Protocol::Mptcp, 2);
             (c.views[0].cwnd, c.views[0].ssthresh, c.views[0].phase) = (cwnd, ssthresh, phase);
-            c.penalise(MS, SubflowSet::one(0));
+            c.penalise(Instant::from_millis(1), SubflowSet::one(0));
             (c.views[0].cwnd, c.views[0].ssthresh)
         };
         assert_eq!(penalised(10.0, 8.0, Phase::Open), (5.0, 4.0));
@@ -501,10 +505,10 @@ mod tests {
         (c.views[0].cwnd, c.views[1].cwnd) = (2.0, 10.0);
         c.tx.begin(3_000);
         c.offer(10_000);
-        assert_eq!(sent(&mut c, MS), [(0, 0, 1_000), (0, 1_000, 1_000), (1, 2_000, 1_000)]);
+        assert_eq!(sent(&mut c, Instant::from_millis(1)), [(0, 0, 1_000), (0, 1_000, 1_000), (1, 2_000, 1_000)]);
         let mut opened = Segment { window: 4_000, ..super::super::fixture::signal(&c, 1, 1_001, 0) };
         opened.payload = wire::Span { offset: 0, len: 0 };
-        arrives(&mut c, 11 * MS, 0, opened);
-        assert_eq!(sent(&mut c, 11 * MS), [(0, 3_000, 1_000)]);
+        arrives(&mut c, Instant::from_millis(11), 0, opened);
+        assert_eq!(sent(&mut c, Instant::from_millis(11)), [(0, 3_000, 1_000)]);
     }
 }

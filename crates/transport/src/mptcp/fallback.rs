@@ -12,7 +12,7 @@ use crate::queue::Stream;
 use crate::reassembly::Part;
 use crate::tcp::run::Run;
 use crate::tcp::subflow::State;
-use crate::time::NEVER;
+use crate::time::Instant;
 use crate::trace::{FallbackReason, TraceEvent};
 
 impl<P: Stream> Connection<P> {
@@ -39,17 +39,17 @@ impl<P: Stream> Connection<P> {
     /// Data came without a mapping, in either sense. On the first and only subflow it continues the stream; on
     /// others "no data can be delivered to the application layer, and no fallback signal can be reliably sent":
     /// the subflow is closed with a reset that says "Middlebox interference" (RFC 8684 §3.7).
-    pub(super) fn unmapped(&mut self, now_ns: u64, r: usize) -> Result<(), Broken> {
+    pub(super) fn unmapped(&mut self, now: Instant, r: usize) -> Result<(), Broken> {
         let fallen = self.is_stream(r);
         // What was sent a second time at the data level has no place in the sequence of the stream.
         let straight = self.subflows[r].next_offset().octets() + 1 == self.first_undelivered(r);
         // Nothing of the stream, in either direction, can have gone another way than by subflow 0.
         let alone = r == 0 && self.contexts[1..].iter().all(|c| !c.joined);
-        if straight && (fallen || (alone && self.fall_back(now_ns, r, FallbackReason::OptionsLost))) {
+        if straight && (fallen || (alone && self.fall_back(now, r, FallbackReason::OptionsLost))) {
             return Ok(());
         }
         if self.subflows[r].state != State::Closed {
-            self.reset_for_middlebox(now_ns, r);
+            self.reset_for_middlebox(now, r);
         }
         Err(Broken)
     }
@@ -58,18 +58,18 @@ impl<P: Stream> Connection<P> {
     /// sender determines that the path is not MPTCP capable": an additional subflow is reset, the first one "MUST drop
     /// out of MPTCP mode" (RFC 8684 §3.7). The same holds when options are lost later. Answers whether the segment
     /// is to be processed further.
-    pub(super) fn options_lost(&mut self, now_ns: u64, r: usize) -> bool {
+    pub(super) fn options_lost(&mut self, now: Instant, r: usize) -> bool {
         if self.ending.flushed && self.rx.ended() {
             return true; // nothing is at stake any more
         }
-        self.unmapped(now_ns, r).is_ok()
+        self.unmapped(now, r).is_ok()
     }
 
     /// TCP from now on, on subflow `r`. False: what is in flight is not contiguous, so the subflow was reset.
-    pub(super) fn fall_back(&mut self, now_ns: u64, r: usize, why: FallbackReason) -> bool {
+    pub(super) fn fall_back(&mut self, now: Instant, r: usize, why: FallbackReason) -> bool {
         self.unbind();
         let Some(run) = self.contiguous(r) else {
-            self.reset_for_middlebox(now_ns, r);
+            self.reset_for_middlebox(now, r);
             return false;
         };
         self.subflows[r].set_run(run);
@@ -85,13 +85,13 @@ impl<P: Stream> Connection<P> {
         // "In practice, this means that all MPTCP subflows will have to be terminated except one" (RFC 8684 §3.7).
         for other in 0..self.subflows.len() {
             if other != r && self.subflows[other].is_open() {
-                self.reset_subflow(now_ns, other, ResetReason::MptcpError, false);
+                self.reset_subflow(now, other, ResetReason::MptcpError, false);
             }
         }
         // "After a sender signals an infinite mapping, it MUST only use subflow ACKs to clear its send buffer" (§3.7).
         let acknowledged = self.acknowledged_by_subflow(r, self.subflows[r].snd_una);
         let window = self.tx.right().beyond(acknowledged);
-        self.data_acknowledged(now_ns, acknowledged, window);
+        self.data_acknowledged(now, acknowledged, window);
         self.due.data = true;
         self.due.attention.insert(r);
         true
@@ -99,14 +99,14 @@ impl<P: Stream> Connection<P> {
 
     /// TCP alone is the data level, with what hangs on it.
     pub(super) fn become_tcp(&mut self, r: usize, why: FallbackReason) {
-        self.tell(self.clock_ns(), |_| TraceEvent::Fallback { subflow: SubflowId(r as u8), why });
+        self.tell(self.clock(), |_| TraceEvent::Fallback { subflow: SubflowId(r as u8), why });
         self.usual.forget();
         self.level.become_single();
         self.fallback.set_subflow(r);
         self.lift_own_windows();
         self.plan = None;
         self.reinjections = super::state::reinjection::Reinjections::default();
-        self.timers.retransmit_ns = NEVER;
+        self.timers.retransmit_at = Instant::NEVER;
         self.ending.data_fin_due = false;
         self.update_segment_octets(r);
     }
@@ -134,7 +134,7 @@ impl<P: Stream> Connection<P> {
 
     /// An infinite mapping came: from `mapping.dsn`, at `mapping.ssn`, the subflow is the stream, also for what
     /// arrived already and failed its checksum.
-    pub(super) fn receive_infinite_mapping(&mut self, now_ns: u64, r: usize, mapping: &Mapping) {
+    pub(super) fn receive_infinite_mapping(&mut self, now: Instant, r: usize, mapping: &Mapping) {
         if self.fallback.receives_single() || !(self.level.is_multipath() || self.is_stream(r)) {
             return;
         }
@@ -146,10 +146,10 @@ impl<P: Stream> Connection<P> {
         // speak of what is to come.
         let place = (from <= here).then(|| offset.checked_add(here - from)).flatten();
         let Some(mut place) = place.filter(|&p| p <= self.rx.nxt()) else {
-            self.reset_subflow(now_ns, r, ResetReason::MptcpError, true);
+            self.reset_subflow(now, r, ResetReason::MptcpError, true);
             return;
         };
-        if self.level.is_multipath() && !self.fall_back(now_ns, r, FallbackReason::InfiniteMapping) {
+        if self.level.is_multipath() && !self.fall_back(now, r, FallbackReason::InfiniteMapping) {
             return;
         }
         self.fallback.receive_single();
@@ -160,7 +160,7 @@ impl<P: Stream> Connection<P> {
             for mut piece in waiting {
                 piece.offset = place;
                 place += piece.len();
-                self.deliver(now_ns, r, piece);
+                self.deliver(now, r, piece);
             }
         }
         self.subflows[r].continue_at(place);

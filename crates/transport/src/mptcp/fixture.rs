@@ -11,9 +11,9 @@ use crate::names::SubflowId;
 use crate::offset::Offset;
 use crate::secrets::Secrets;
 use crate::tcp::subflow::{self, Join};
+use crate::time::{Duration, Instant};
 use crate::{Config, Protocol, ReceiveBuffer, TcpOptions, congestion, path_manager};
 
-pub const MS: u64 = 1_000_000;
 /// What either end may send without news of the other.
 pub const WINDOW: u64 = 20_000;
 
@@ -36,13 +36,13 @@ pub fn established(protocol: Protocol, subflows: usize) -> Connection<Span> {
         let mut end = subflow::established(&connection.config.tcp);
         end.join = (r > 0).then_some(Join { confirmed: true, ..Join::default() });
         connection.add_subflow(end);
-        connection.become_established(0, r);
+        connection.become_established(Instant::ZERO, r);
         let view = &mut connection.views[r];
-        (view.mss, view.srtt_ns) = (1_000, 10 * (1 + r as u64) * MS);
+        (view.mss, view.srtt) = (1_000, Duration::from_millis(10 * (1 + r as u64)));
     }
     connection.tx.begin(WINDOW as u16);
     while connection.poll_event().is_some() {}
-    assert!(connection.transmit(0).is_none());
+    assert!(connection.transmit(Instant::ZERO).is_none());
     connection
 }
 
@@ -79,13 +79,13 @@ pub fn data(connection: &Connection<Span>, seq: u32, offset: u64, len: u32, mapp
 }
 
 /// The segment arrives on subflow `r`.
-pub fn arrives(connection: &mut Connection<Span>, now_ns: u64, r: u8, mut segment: Segment<Span>) {
-    connection.receive(now_ns, SubflowId(r), &mut segment);
+pub fn arrives(connection: &mut Connection<Span>, now: Instant, r: u8, mut segment: Segment<Span>) {
+    connection.receive(now, SubflowId(r), &mut segment);
 }
 
 /// The subflow, place and length of each data segment that goes out now.
-pub fn sent(connection: &mut Connection<Span>, now_ns: u64) -> Vec<(u8, u64, u32)> {
-    std::iter::from_fn(|| connection.transmit(now_ns))
+pub fn sent(connection: &mut Connection<Span>, now: Instant) -> Vec<(u8, u64, u32)> {
+    std::iter::from_fn(|| connection.transmit(now))
         .filter(|(_, segment)| segment.payload.len > 0)
         .map(|(subflow, segment)| (subflow.0, segment.payload.offset, segment.payload.len))
         .collect()

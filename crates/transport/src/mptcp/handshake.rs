@@ -15,13 +15,14 @@ use crate::queue::Stream;
 use crate::reassembly::{Piece, UNMAPPED};
 use crate::secrets::Secrets;
 use crate::tcp::subflow::{State, Subflow};
+use crate::time::Instant;
 use crate::trace::FallbackReason;
 use crate::{Config, LocalAddress};
 
 impl<P: Stream> Connection<P> {
     /// Active open.
     pub(crate) fn open(
-        now_ns: u64,
+        now: Instant,
         config: Arc<Config>,
         local: &[LocalAddress],
         tuple: Tuple,
@@ -29,24 +30,24 @@ impl<P: Stream> Connection<P> {
         secrets: Secrets,
     ) -> Self {
         let mut c = Connection::new(config, true, key, secrets);
-        c.set_clock(now_ns);
+        c.set_clock(now);
         if c.level.is_multipath() {
             c.addresses = Addresses::new(local.to_vec(), tuple.local.port());
             c.addresses.learn(0, tuple.remote);
         }
-        let iss = c.secrets.initial_sequence_number(now_ns, tuple);
+        let iss = c.secrets.initial_sequence_number(now, tuple);
         let mut subflow = Subflow::new(tuple, iss, c.config.mss, &c.config.tcp);
         subflow.local_id = local[0].id;
         subflow.backup = local[0].backup;
         subflow.syn_due = true;
         c.add_subflow(subflow);
-        c.begin_at_once(now_ns, tuple);
+        c.begin_at_once(now, tuple);
         c
     }
 
     /// Passive open by a SYN. A peer that does not offer MPTCP version 1 with HMAC-SHA256 gets TCP.
     pub(crate) fn accept(
-        now_ns: u64,
+        now: Instant,
         config: Arc<Config>,
         addresses: &[LocalAddress],
         tuple: Tuple,
@@ -55,7 +56,7 @@ impl<P: Stream> Connection<P> {
         syn: &Segment<P>,
     ) -> Self {
         let mut c = Connection::new(config, false, key, secrets);
-        c.set_clock(now_ns);
+        c.set_clock(now);
         let offered = capable(syn).is_some_and(|m| m.version >= 1 && m.sender_key.is_none());
         if offered {
             // The address of the connection has id 0, whatever it is called elsewhere (RFC 8684 §3.2).
@@ -74,7 +75,7 @@ impl<P: Stream> Connection<P> {
             c.level.become_single();
             c.fallback.receive_single();
         }
-        let iss = c.secrets.initial_sequence_number(now_ns, tuple);
+        let iss = c.secrets.initial_sequence_number(now, tuple);
         let mut subflow = Subflow::new(tuple, iss, c.config.mss, &c.config.tcp);
         subflow.state = State::SynReceived;
         subflow.active_open = false;
@@ -84,20 +85,20 @@ impl<P: Stream> Connection<P> {
         c.tx.begin(syn.window);
         if c.level.takes_text_on_syn() && !syn.payload.is_empty() {
             // Text on a SYN waits for the connection (RFC 9293 §3.10.7.2).
-            let piece = Piece { at: 1, payload: syn.payload.clone(), offset: UNMAPPED, arrival_ns: now_ns };
+            let piece = Piece { at: 1, payload: syn.payload.clone(), offset: UNMAPPED, arrived_at: now };
             subflow.reorder.insert(1, piece);
         }
         c.add_subflow(subflow);
-        c.begin_at_once(now_ns, tuple);
+        c.begin_at_once(now, tuple);
         c
     }
 
     /// A segment in SYN-SENT (RFC 9293 §3.10.7.3).
-    pub(super) fn receive_in_syn_sent(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
+    pub(super) fn receive_in_syn_sent(&mut self, now: Instant, r: usize, segment: &mut Segment<P>) {
         let acceptable = segment.flags.ack() && self.subflows[r].our_seq(segment.ack) == 1;
         if segment.flags.rst() {
             if acceptable {
-                self.receive_reset(now_ns, r, segment);
+                self.receive_reset(now, r, segment);
             }
             return;
         }
@@ -115,7 +116,7 @@ impl<P: Stream> Connection<P> {
         }
         self.subflows[r].negotiate(&self.config, self.rx.window.scale(), segment);
         if self.subflows[r].join.is_some() {
-            self.join_answered(now_ns, r, segment);
+            self.join_answered(now, r, segment);
             return;
         }
         match capable(segment) {
@@ -133,13 +134,13 @@ impl<P: Stream> Connection<P> {
         }
         self.rx.window.agree_scale(self.subflows[r].scales.ours());
         self.tx.begin(segment.window);
-        self.synchronise(now_ns, r, segment);
-        self.become_established(now_ns, r);
+        self.synchronise(now, r, segment);
+        self.become_established(now, r);
         self.owe_acknowledgment(r);
         if self.level.takes_text_on_syn() && !segment.payload.is_empty() {
             // "continue processing at the sixth step" (§3.10.7.3). Multipath TCP gives it no place: it comes again.
             let payload = std::mem::replace(&mut segment.payload, P::empty());
-            self.receive_data(now_ns, r, 1, &segment.options, payload);
+            self.receive_data(now, r, 1, &segment.options, payload);
         }
     }
 
@@ -171,20 +172,20 @@ impl<P: Stream> Connection<P> {
 
     /// A segment in SYN-RECEIVED (RFC 9293 §3.10.7.4). Answers whether it completes the handshake and is to be
     /// processed further as one of an established subflow.
-    pub(super) fn receive_in_syn_received(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) -> bool {
+    pub(super) fn receive_in_syn_received(&mut self, now: Instant, r: usize, segment: &Segment<P>) -> bool {
         // First: the sequence number. The SYN may come again, with data.
         let seq = self.subflows[r].their_seq(segment.seq);
         let inside = (1..=self.rx.window.right().octets().max(1)).contains(&seq);
         if segment.flags.rst() {
             if seq == 1 {
-                self.receive_reset(now_ns, r, segment);
+                self.receive_reset(now, r, segment);
             } else if inside {
-                self.challenge(now_ns, r); // RFC 5961 §3.2
+                self.challenge(now, r); // RFC 5961 §3.2
             }
             return false;
         }
         if !inside && !segment.flags.syn() {
-            self.challenge(now_ns, r);
+            self.challenge(now, r);
             return false;
         }
         if segment.flags.syn() {
@@ -199,11 +200,11 @@ impl<P: Stream> Connection<P> {
                 // A simultaneous open: the peer's SYN/ACK acknowledges our SYN.
                 self.rx.window.agree_scale(self.subflows[r].scales.ours());
                 self.tx.begin(segment.window);
-                self.synchronise(now_ns, r, segment);
-                self.become_established(now_ns, r);
+                self.synchronise(now, r, segment);
+                self.become_established(now, r);
                 self.owe_acknowledgment(r);
             } else {
-                self.challenge(now_ns, r); // another connection: what the peer says to this ends the old one
+                self.challenge(now, r); // another connection: what the peer says to this ends the old one
             }
             return false;
         }
@@ -215,7 +216,7 @@ impl<P: Stream> Connection<P> {
             return false;
         }
         if self.subflows[r].join.is_some() {
-            if !self.join_confirmed(now_ns, r, segment) {
+            if !self.join_confirmed(now, r, segment) {
                 return false;
             }
         } else if self.level.is_multipath() && !self.config.joins_at_once {
@@ -235,22 +236,22 @@ impl<P: Stream> Connection<P> {
                 }
             }
         }
-        self.synchronise(now_ns, r, segment);
-        self.become_established(now_ns, r);
+        self.synchronise(now, r, segment);
+        self.become_established(now, r);
         if !self.subflows[r].reorder.is_empty() {
-            self.drain_subflow(now_ns, r); // what came with the SYN
+            self.drain_subflow(now, r); // what came with the SYN
             self.owe_acknowledgment(r);
         }
         if self.subflows[r].join.is_some() {
             // The fourth ACK: it tells the peer that the subflow may carry data (RFC 8684 §3.2).
             self.owe_acknowledgment(r);
         } else if self.is_fully_established() {
-            self.manage_paths(now_ns, PathEvent::FullyEstablished);
+            self.manage_paths(now, PathEvent::FullyEstablished);
         }
         true
     }
 
-    pub(super) fn syn(&mut self, now_ns: u64, r: usize) -> Segment<P> {
+    pub(super) fn syn(&mut self, now: Instant, r: usize) -> Segment<P> {
         let passive = self.subflows[r].state == State::SynReceived;
         let mut flags = if passive { Flags::SYN | Flags::ACK } else { Flags::SYN };
         if passive && self.subflows[r].ecn.enabled {
@@ -260,7 +261,7 @@ impl<P: Stream> Connection<P> {
         }
         let seq = 0;
         let (rcv_ssthresh, unmoved) = (self.subflows[r].rcv_ssthresh, self.subflows[r].unmoved_window);
-        let mut segment = self.segment(now_ns, r, seq, flags);
+        let mut segment = self.segment(now, r, seq, flags);
         // RFC 7323 §2.2: the window of a SYN is not scaled.
         segment.window = first_window(&self.config, !passive).min(0xffff) as u16;
         (self.subflows[r].rcv_ssthresh, self.subflows[r].unmoved_window) = (rcv_ssthresh, unmoved); // what it was told is in the SYN
@@ -268,7 +269,7 @@ impl<P: Stream> Connection<P> {
         if !passive {
             segment.ack = 0;
             segment.options.timestamps =
-                self.config.tcp.timestamps.then_some(wire::Timestamps { value: (now_ns / 1_000_000) as u32, echo: 0 });
+                self.config.tcp.timestamps.then_some(wire::Timestamps { value: now.as_millis() as u32, echo: 0 });
         }
         let mptcp = self.syn_option(r, passive);
         segment.options.rare = Some(Box::new(RareOptions {
@@ -278,8 +279,8 @@ impl<P: Stream> Connection<P> {
             mptcp: mptcp.into_iter().collect(),
             unknown: Vec::new(),
         }));
-        let deadline_ns = self.subflows[r].syn_sent(now_ns);
-        self.wake_by(deadline_ns);
+        let deadline = self.subflows[r].syn_sent(now);
+        self.wake_by(deadline);
         segment
     }
 

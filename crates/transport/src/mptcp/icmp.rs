@@ -7,6 +7,7 @@ use super::state::ending::AbortReason;
 use crate::names::SubflowId;
 use crate::queue::Stream;
 use crate::tcp::subflow::State;
+use crate::time::Instant;
 
 impl<P: Stream> Connection<P> {
     /// An ICMP error about a segment of `subflow` has come. Panics when there is no such subflow.
@@ -15,8 +16,8 @@ impl<P: Stream> Connection<P> {
     /// ends an attempt to open a subflow; on one that is open it is as a soft one: the application hears of it, and nothing
     /// else happens (RFC 5927 §5.2). A path MTU that is told is followed at once; RFC 5927 §7.2 would wait until data fail to
     /// arrive, which Linux does not do either.
-    pub fn icmp(&mut self, now_ns: u64, subflow: SubflowId, error: &IcmpError) {
-        self.set_clock(now_ns);
+    pub fn icmp(&mut self, now: Instant, subflow: SubflowId, error: &IcmpError) {
+        self.set_clock(now);
         let r = usize::from(subflow.0);
         let state = &self.subflows[r];
         let place = state.our_seq(error.seq);
@@ -34,10 +35,10 @@ impl<P: Stream> Connection<P> {
             }
             IcmpKind::Refused if opening => {
                 self.ending.cause = Some(AbortReason::Refused);
-                self.fail_subflow(now_ns, r, false);
+                self.fail_subflow(now, r, false);
             }
             kind => self.tell_once(Event::SoftError(subflow, kind)),
         }
-        self.observe(now_ns, Some(r));
+        self.observe(now, Some(r));
     }
 }

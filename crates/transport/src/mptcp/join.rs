@@ -12,7 +12,7 @@ use crate::config::KernelPaths;
 use crate::names::{SubflowId, Tuple};
 use crate::queue::Stream;
 use crate::tcp::subflow::{Join, State, Subflow};
-use crate::time::NEVER;
+use crate::time::Instant;
 
 /// Ports that need no registration (RFC 6335 §6).
 const DYNAMIC_PORTS: std::ops::RangeInclusive<u16> = 49_152..=u16::MAX;
@@ -23,7 +23,7 @@ const FEWEST_HALF_OPEN: u8 = 8;
 impl<P: Stream> Connection<P> {
     /// Opens a subflow from a local to a remote address. Nothing happens when MPTCP is not spoken, an address is
     /// unknown, or there are as many subflows as may be.
-    pub(super) fn join(&mut self, now_ns: u64, local_id: u8, remote_id: u8, backup: bool) {
+    pub(super) fn join(&mut self, now: Instant, local_id: u8, remote_id: u8, backup: bool) {
         let Some(local) = self.addresses.local(local_id) else { return };
         // The kernel's path manager counts for itself.
         let has_room = if self.config.kernel_paths.is_some() { self.has_free_id() } else { self.room_for_subflow() };
@@ -31,7 +31,7 @@ impl<P: Stream> Connection<P> {
             return;
         }
         let Some(remote) = self.addresses.remote(remote_id) else { return };
-        if remote_id != 0 && !self.addresses.may_try(now_ns, self.config.max_subflows) {
+        if remote_id != 0 && !self.addresses.may_try(now, self.config.max_subflows) {
             return;
         }
         if remote.address.is_ipv4() != local.address.is_ipv4() || self.addresses.is_withdrawn(local_id) {
@@ -41,14 +41,14 @@ impl<P: Stream> Connection<P> {
         let taken = self.subflows.iter().filter(|s| s.tuple().local.ip() == local.address).count() as u16;
         let port = self.addresses.port().wrapping_add(taken);
         let tuple = Tuple { local: SocketAddr::new(local.address, port), remote: remote.address };
-        let iss = self.secrets.initial_sequence_number(now_ns, tuple);
+        let iss = self.secrets.initial_sequence_number(now, tuple);
         let mut subflow = Subflow::new(tuple, iss, self.config.mss, &self.config.tcp);
         subflow.local_id = local_id;
         subflow.remote_id = remote_id;
         subflow.backup = backup;
         subflow.join = Some(Join { local_nonce: self.secrets.draw_u32(), ..Join::default() });
         subflow.syn_due = true;
-        self.set_clock(now_ns);
+        self.set_clock(now);
         self.add_subflow(subflow);
     }
 
@@ -81,15 +81,15 @@ impl<P: Stream> Connection<P> {
 
     /// Drops the oldest half-open subflow where there are as many as subflows may be open, or eight: like the backlog of a host, so that
     /// those in good faith, which are done in a round trip, have their turn.
-    fn drop_oldest_half_open(&mut self, now_ns: u64) {
+    fn drop_oldest_half_open(&mut self, now: Instant) {
         let half_open = || (1..self.subflows.len()).filter(|&r| self.is_half_open(r));
         if half_open().count() < usize::from(self.config.max_subflows.max(FEWEST_HALF_OPEN)) {
             return;
         }
         // The timer began with the SYN/ACK.
-        let age = |&r: &usize| (Reverse(self.subflows[r].retries), self.subflows[r].timer_ns);
+        let age = |&r: &usize| (Reverse(self.subflows[r].retries), self.subflows[r].timer);
         if let Some(oldest) = half_open().min_by_key(age) {
-            self.fail_subflow(now_ns, oldest, true);
+            self.fail_subflow(now, oldest, true);
         }
     }
 
@@ -113,7 +113,7 @@ impl<P: Stream> Connection<P> {
                 !in_use(&tuple)
             });
             if free.is_none() {
-                self.fail_subflow(self.clock_ns(), r, true);
+                self.fail_subflow(self.clock(), r, true);
                 return None;
             }
             self.subflows[r].set_tuple(tuple);
@@ -135,7 +135,7 @@ impl<P: Stream> Connection<P> {
     /// makes sense.
     pub(crate) fn accept_join(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         tuple: Tuple,
         syn: &Segment<P>,
     ) -> Result<SubflowId, (ResetReason, bool)> {
@@ -164,9 +164,9 @@ impl<P: Stream> Connection<P> {
             // Another one may end; the ids of those that have lived do not come back.
             return Err((ResetReason::Resources, self.has_free_id()));
         }
-        self.drop_oldest_half_open(now_ns);
-        self.set_clock(now_ns);
-        let iss = self.secrets.initial_sequence_number(now_ns, tuple);
+        self.drop_oldest_half_open(now);
+        self.set_clock(now);
+        let iss = self.secrets.initial_sequence_number(now, tuple);
         let mut subflow = Subflow::new(tuple, iss, self.config.mss, &self.config.tcp);
         subflow.state = State::SynReceived;
         subflow.active_open = false;
@@ -185,7 +185,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The SYN/ACK to our MP_JOIN. A wrong HMAC closes the subflow with a reset (RFC 8684 §3.2).
-    pub(super) fn join_answered(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
+    pub(super) fn join_answered(&mut self, now: Instant, r: usize, segment: &Segment<P>) {
         let join = self.subflows[r].join.unwrap_or_default();
         let (local, remote) = (self.keys.local, self.keys.remote.unwrap_or(0));
         match join_option(segment) {
@@ -201,31 +201,31 @@ impl<P: Stream> Connection<P> {
                 subflow.remote_id = address_id;
                 self.contexts[r].peer_backup = backup;
                 self.contexts[r].joined = true;
-                self.synchronise(now_ns, r, segment);
+                self.synchronise(now, r, segment);
                 if self.config.joins_at_once {
                     // Data may follow at once: the peer asks for no HMAC.
                     self.subflows[r].join = Some(Join { remote_nonce: nonce, confirmed: true, ..join });
-                    self.become_established(now_ns, r);
+                    self.become_established(now, r);
                     self.owe_acknowledgment(r);
                     return;
                 }
                 let subflow = &mut self.subflows[r];
                 // The third ACK is sent until the fourth arrives (RFC 8684 §3.2).
-                subflow.timer_ns = now_ns + subflow.rtt.rto_ns();
-                let deadline_ns = subflow.timer_ns;
+                subflow.timer = now + subflow.rtt.rto();
+                let deadline = subflow.timer;
                 self.owe_acknowledgment(r);
-                self.wake_by(deadline_ns);
+                self.wake_by(deadline);
             }
             // "If the HMAC is wrong … with the MPTCP-specific error"; without any option the path is not capable, and
             // the subflow is closed as well (RFC 8684 §3.2, §3.7).
-            Some(_) => self.reset_subflow(now_ns, r, ResetReason::MptcpError, false),
-            None => self.reset_subflow(now_ns, r, ResetReason::Middlebox, false),
+            Some(_) => self.reset_subflow(now, r, ResetReason::MptcpError, false),
+            None => self.reset_subflow(now, r, ResetReason::Middlebox, false),
         }
     }
 
     /// The third ACK of a subflow that the peer opens: whether its HMAC is right. One that is wrong closes the
     /// subflow; one without HMAC is ignored, for the right one may be on its way.
-    pub(super) fn join_confirmed(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) -> bool {
+    pub(super) fn join_confirmed(&mut self, now: Instant, r: usize, segment: &Segment<P>) -> bool {
         let join = self.subflows[r].join.unwrap_or_default();
         let (local, remote) = (self.keys.local, self.keys.remote.unwrap_or(0));
         match join_option(segment) {
@@ -240,14 +240,14 @@ impl<P: Stream> Connection<P> {
                 ) =>
             {
                 if !self.has_room_beside(Some(r)) {
-                    self.reset_subflow(now_ns, r, ResetReason::Resources, true);
+                    self.reset_subflow(now, r, ResetReason::Resources, true);
                     return false;
                 }
                 self.subflows[r].join = Some(Join { confirmed: true, ..join });
                 true
             }
             Some(_) => {
-                self.reset_subflow(now_ns, r, ResetReason::MptcpError, false);
+                self.reset_subflow(now, r, ResetReason::MptcpError, false);
                 false
             }
             None => false,
@@ -255,17 +255,17 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The fourth ACK: the subflow that we opened may carry data.
-    pub(super) fn join_acknowledged(&mut self, now_ns: u64, r: usize) {
+    pub(super) fn join_acknowledged(&mut self, now: Instant, r: usize) {
         let subflow = &mut self.subflows[r];
         if let Some(join) = subflow.join.as_mut().filter(|j| !j.confirmed) {
             join.confirmed = true;
-            subflow.timer_ns = NEVER;
+            subflow.timer = Instant::NEVER;
             subflow.retries = 0;
             subflow.rtt.backoff = 0;
             if subflow.fins.is_requested() {
                 self.due.attention.insert(r); // the connection ended meanwhile
             } else {
-                self.become_established(now_ns, r);
+                self.become_established(now, r);
             }
         }
     }

@@ -4,11 +4,12 @@ use wire::MptcpOption;
 
 use super::connection::Connection;
 use crate::queue::Stream;
+use crate::time::Instant;
 
 impl<P: Stream> Connection<P> {
     /// Changes the priority of all subflows of a local address, as when its network becomes metered.
-    pub fn set_address_backup(&mut self, now_ns: u64, local_id: u8, backup: bool) {
-        self.set_clock(now_ns);
+    pub fn set_address_backup(&mut self, now: Instant, local_id: u8, backup: bool) {
+        self.set_clock(now);
         self.usual.forget();
         for r in 0..self.subflows.len() {
             if self.subflows[r].local_id == local_id && self.subflows[r].is_open() {

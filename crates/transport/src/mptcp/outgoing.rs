@@ -15,6 +15,7 @@ use super::state::receive_stream::ReceiveStream;
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::tcp::subflow::{State, Subflow};
+use crate::time::Instant;
 use crate::waits::Sending;
 
 /// Where a connection writes what it sends.
@@ -112,8 +113,8 @@ impl Header {
     /// Of a segment that leaves at place `seq` of an established subflow. With it the peer has the acknowledgment that it was
     /// owed.
     #[inline(always)]
-    pub fn of<P: Stream>(now_ns: u64, subflow: &mut Subflow<P>, rx: &mut ReceiveStream<P>, seq: u64) -> Self {
-        let window = rx.announce(now_ns, subflow);
+    pub fn of<P: Stream>(now: Instant, subflow: &mut Subflow<P>, rx: &mut ReceiveStream<P>, seq: u64) -> Self {
+        let window = rx.announce(now, subflow);
         subflow.ack.sent();
         Header { seq: subflow.our_number(seq).on_wire(), ack: subflow.their_number(subflow.rcv_nxt).on_wire(), window }
     }
@@ -122,16 +123,16 @@ impl Header {
 impl<P: Stream> Connection<P> {
     /// As [`segment_into`](Self::segment_into), of a usual subflow.
     #[inline(always)]
-    fn compact_into(&mut self, now_ns: u64, r: usize, seq: u64, out: &mut Compact<P>) {
+    fn compact_into(&mut self, now: Instant, r: usize, seq: u64, out: &mut Compact<P>) {
         let mut parts = self.compact_dss(out);
         let subflow = &mut self.subflows[r];
         if subflow.timestamps {
             parts |= HAS_TIMESTAMPS;
-            let Timestamps { value, echo } = subflow.own_timestamps(now_ns);
+            let Timestamps { value, echo } = subflow.own_timestamps(now);
             (out.value, out.echo) = (value, echo);
         }
         out.parts = parts;
-        let header = Header::of(now_ns, subflow, &mut self.rx, seq);
+        let header = Header::of(now, subflow, &mut self.rx, seq);
         (out.src_port, out.dst_port) = subflow.ports();
         (out.seq, out.ack, out.window) = (header.seq, header.ack, header.window);
         out.flags = Flags::ACK;
@@ -141,24 +142,24 @@ impl<P: Stream> Connection<P> {
     #[inline(always)]
     pub(super) fn compact_data(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         r: usize,
         (seq, offset, payload): (u64, Offset, P),
         out: &mut Outgoing<P>,
     ) {
         out.form = Form::Compact;
         let compact = &mut out.compact;
-        self.compact_into(now_ns, r, seq, compact);
+        self.compact_into(now, r, seq, compact);
         self.compact_mapping(seq, offset, compact);
         compact.payload = payload;
     }
 
     /// A bare acknowledgment of a usual subflow, with what it has to report.
     #[inline(always)]
-    pub(super) fn compact_acknowledgment(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) {
+    pub(super) fn compact_acknowledgment(&mut self, now: Instant, r: usize, out: &mut Outgoing<P>) {
         out.form = Form::Compact;
         let seq = self.subflows[r].snd_nxt;
-        self.compact_into(now_ns, r, seq, &mut out.compact);
+        self.compact_into(now, r, seq, &mut out.compact);
         out.compact.payload = P::empty();
         let subflow = &mut self.subflows[r];
         debug_assert_eq!(subflow.has_blocks(), subflow.has_usual_blocks());
@@ -174,14 +175,14 @@ impl<P: Stream> Connection<P> {
     #[inline(never)]
     pub(super) fn first_transmission(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         r: usize,
         offset: Offset,
         payload: P,
         fin: bool,
         out: &mut Outgoing<P>,
     ) {
-        self.transmit_next::<false>(now_ns, r, (offset, payload, fin), out);
+        self.transmit_next::<false>(now, r, (offset, payload, fin), out);
     }
 
     /// As [`first_transmission`](Self::first_transmission), in place. `MORE`: data, and more of it is written. Answers whether
@@ -189,56 +190,56 @@ impl<P: Stream> Connection<P> {
     #[inline(always)]
     pub(super) fn transmit_next<const MORE: bool>(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         r: usize,
         (offset, payload, fin): (Offset, P, bool),
         out: &mut Outgoing<P>,
     ) -> bool {
         let subflow = &mut self.subflows[r];
-        let seq = subflow.send_new(now_ns, (offset, &payload, fin), &mut self.views[r]);
+        let seq = subflow.send_new(now, (offset, &payload, fin), &mut self.views[r]);
         if MORE || !payload.is_empty() {
             subflow.note_run(seq, offset);
         }
-        let (clean, has_room) = subflow.first_sent(now_ns, &mut self.views[r]);
+        let (clean, has_room) = subflow.first_sent(now, &mut self.views[r]);
         if clean {
-            let deadline_ns = subflow.sender_deadline_ns(true);
-            self.wake_by(deadline_ns);
+            let deadline = subflow.sender_deadline(true);
+            self.wake_by(deadline);
         } else {
-            self.sent_unclean(now_ns, r, payload.len());
+            self.sent_unclean(now, r, payload.len());
         }
-        self.data_segment::<MORE>(now_ns, r, DataSegment { seq, offset, payload, fin, part: false, new: true }, out);
+        self.data_segment::<MORE>(now, r, DataSegment { seq, offset, payload, fin, part: false, new: true }, out);
         has_room
     }
 
     /// New data went out on a subflow that is not clean.
     #[inline(never)]
-    fn sent_unclean(&mut self, now_ns: u64, r: usize, len: usize) {
-        self.note_sent(now_ns, r, len);
-        self.subflows[r].pace(now_ns, len, &mut self.views[r]);
-        let deadline_ns = self.subflows[r].deadline_ns();
-        self.wake_by(deadline_ns);
+    fn sent_unclean(&mut self, now: Instant, r: usize, len: usize) {
+        self.note_sent(now, r, len);
+        self.subflows[r].pace(now, len, &mut self.views[r]);
+        let deadline = self.subflows[r].deadline();
+        self.wake_by(deadline);
     }
 
     /// For a control that asks for rates: new data, the last of the sequence numbers so far, is on its way.
-    fn note_sent(&mut self, now_ns: u64, r: usize, len: usize) {
+    fn note_sent(&mut self, now: Instant, r: usize, len: usize) {
         let subflow = &mut self.subflows[r];
         let Some(rate) = &mut subflow.rate else { return };
         let mss = u64::from(self.views[r].mss);
         let in_flight = u64::from(self.views[r].in_flight) * mss;
         let restarts = in_flight <= mss && rate.is_limited();
-        rate.sent(now_ns, subflow.snd_nxt, len as u32, in_flight);
+        rate.sent(now, subflow.snd_nxt, len as u32, in_flight);
         if restarts
-            && let (Some(pacing), Some(to)) = (&mut subflow.pacing, self.controller.on_restart(&self.views, r, now_ns))
+            && let (Some(pacing), Some(to)) = (&mut subflow.pacing, self.controller.on_restart(&self.views, r, now))
         {
             pacing.set_rate(to);
         }
     }
 
-    pub(super) fn fin(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) {
+    pub(super) fn fin(&mut self, now: Instant, r: usize, out: &mut Outgoing<P>) {
         self.note_fin(r);
         let offset = self.tx.nxt();
-        self.first_transmission(now_ns, r, offset, P::empty(), true, out);
-        self.tell_sent(now_ns, r, (offset, 0, true), Sent::New);
+        self.first_transmission(now, r, offset, P::empty(), true, out);
+        self.tell_sent(now, r, (offset, 0, true), Sent::New);
     }
 
     /// The FIN goes out (RFC 9293 §3.10.4).
@@ -251,7 +252,7 @@ impl<P: Stream> Connection<P> {
     #[inline(always)]
     pub(super) fn data_segment<const MORE: bool>(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         r: usize,
         data: DataSegment<P>,
         out: &mut Outgoing<P>,
@@ -262,18 +263,25 @@ impl<P: Stream> Connection<P> {
         let alone = MORE || (!data.fin && !data.part);
         if alone && self.is_known_usual(r) && self.is_compact::<MORE>(r, end) {
             let DataSegment { seq, offset, payload, .. } = data;
-            self.compact_data(now_ns, r, (seq, offset, payload), out);
+            self.compact_data(now, r, (seq, offset, payload), out);
             out.compact.flags = flags;
         } else {
-            self.whole_data_segment(now_ns, r, data, flags, out);
+            self.whole_data_segment(now, r, data, flags, out);
         }
     }
 
     #[inline(never)]
-    fn whole_data_segment(&mut self, now_ns: u64, r: usize, data: DataSegment<P>, flags: Flags, out: &mut Outgoing<P>) {
+    fn whole_data_segment(
+        &mut self,
+        now: Instant,
+        r: usize,
+        data: DataSegment<P>,
+        flags: Flags,
+        out: &mut Outgoing<P>,
+    ) {
         let flags = if data.fin { flags | Flags::FIN } else { flags };
         let segment = &mut out.segment;
-        self.segment_into(now_ns, r, data.seq, flags, segment);
+        self.segment_into(now, r, data.seq, flags, segment);
         self.write_options_of(r, &data, segment);
         let (new, len) = (data.new, data.payload.len());
         segment.payload = data.payload;
@@ -286,9 +294,9 @@ impl<P: Stream> Connection<P> {
     }
 
     /// A bare acknowledgment.
-    pub(super) fn acknowledgment(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
+    pub(super) fn acknowledgment(&mut self, now: Instant, r: usize, segment: &mut Segment<P>) {
         let seq = self.subflows[r].snd_nxt;
-        self.segment_into(now_ns, r, seq, Flags::ACK, segment);
+        self.segment_into(now, r, seq, Flags::ACK, segment);
         let subflow = &self.subflows[r];
         if subflow.state == State::SynReceived {
             segment.options.dss = None; // the peer's numbers are not known
@@ -316,7 +324,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// A DATA_FIN by itself: a mapping of length 1, subflow sequence number 0, no bytes (RFC 8684 §3.3.3).
-    pub(super) fn transmit_data_fin(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
+    pub(super) fn transmit_data_fin(&mut self, now: Instant, out: &mut Outgoing<P>) -> Option<usize> {
         if !self.is_data_fin_due() {
             return None;
         }
@@ -326,28 +334,28 @@ impl<P: Stream> Connection<P> {
         self.ending.data_fin_sent = true;
         let seq = self.subflows[r].snd_nxt;
         let segment = &mut out.segment;
-        self.segment_into(now_ns, r, seq, Flags::ACK, segment);
+        self.segment_into(now, r, seq, Flags::ACK, segment);
         if let Some(dss) = &mut segment.options.dss {
             let (end, ssn, len) = (self.tx.end(), 0, 1);
             let checksum = self.checksum_of(end, ssn, len, &P::empty());
             dss.data_fin = true;
             dss.mapping = Some(Mapping { dsn: DataNumber::Long(self.numbers.ours(end).on_wire()), ssn, len, checksum });
         }
-        self.arm_data_timer(now_ns);
+        self.arm_data_timer(now);
         Some(r)
     }
 
     /// A segment of an established subflow, with its timestamps, acknowledgment and window. With it the peer has
     /// the acknowledgment it was owed.
-    pub(super) fn segment(&mut self, now_ns: u64, r: usize, seq: u64, flags: Flags) -> Segment<P> {
+    pub(super) fn segment(&mut self, now: Instant, r: usize, seq: u64, flags: Flags) -> Segment<P> {
         let mut segment = blank();
-        self.segment_into(now_ns, r, seq, flags, &mut segment);
+        self.segment_into(now, r, seq, flags, &mut segment);
         segment
     }
 
     /// As [`Self::segment`], written over `out`.
     #[inline(always)]
-    pub(super) fn segment_into(&mut self, now_ns: u64, r: usize, seq: u64, flags: Flags, out: &mut Segment<P>) {
+    pub(super) fn segment_into(&mut self, now: Instant, r: usize, seq: u64, flags: Flags, out: &mut Segment<P>) {
         out.options.dss = self.dss_of(r);
         if !out.options.sack.is_empty() {
             out.options.sack = SackBlocks::default();
@@ -356,10 +364,10 @@ impl<P: Stream> Connection<P> {
             out.options.rare = None;
         }
         let subflow = &mut self.subflows[r];
-        let header = Header::of(now_ns, subflow, &mut self.rx, seq);
+        let header = Header::of(now, subflow, &mut self.rx, seq);
         (out.src_port, out.dst_port) = subflow.ports();
         (out.seq, out.ack, out.window) = (header.seq, header.ack, header.window);
-        out.options.timestamps = subflow.timestamps_now(now_ns);
+        out.options.timestamps = subflow.timestamps_now(now);
         out.flags = if flags.syn() { flags } else { flags | subflow.ecn.flags(false) };
         out.urgent = 0;
         out.payload = P::empty();
@@ -370,13 +378,14 @@ impl<P: Stream> Connection<P> {
     pub(super) fn best_subflow(&self) -> Option<usize> {
         (0..self.subflows.len())
             .filter(|&r| self.subflows[r].can_send())
-            .min_by_key(|&r| (self.views[r].potentially_failed, self.views[r].backup, self.views[r].srtt_ns))
+            .min_by_key(|&r| (self.views[r].potentially_failed, self.views[r].backup, self.views[r].srtt))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{MS, arrives, data, established};
+    use super::super::fixture::{arrives, data, established};
+    use crate::time::Instant;
     use crate::{Protocol, SubflowId};
     use wire::{DataNumber, Flags};
 
@@ -385,8 +394,9 @@ mod tests {
     fn the_last_data_is_pushed_and_carries_the_data_fin() {
         let mut c = established(Protocol::Mptcp, 1);
         c.offer(1_500);
-        c.close(MS);
-        let out: Vec<_> = std::iter::from_fn(|| c.transmit(MS)).map(|(_, segment)| segment).collect();
+        c.close(Instant::from_millis(1));
+        let out: Vec<_> =
+            std::iter::from_fn(|| c.transmit(Instant::from_millis(1))).map(|(_, segment)| segment).collect();
         let told = |at: usize| out[at].options.dss.and_then(|dss| dss.mapping.map(|m| (m.ssn, m.len, dss.data_fin)));
         assert_eq!((told(0), told(1), out.len()), (Some((1, 1_000, false)), Some((1_001, 501, true)), 2));
         assert_eq!((out[0].flags, out[1].flags), (Flags::ACK, Flags::ACK | Flags::PSH));
@@ -399,12 +409,12 @@ mod tests {
         let first = c.data_ack();
         for seq in [1, 1_001] {
             let segment = data(&c, seq, u64::from(seq) - 1, 1_000, 1_000);
-            arrives(&mut c, MS, 0, segment);
+            arrives(&mut c, Instant::from_millis(1), 0, segment);
         }
-        let (_, ack) = c.transmit(MS).expect("every second segment is acknowledged");
+        let (_, ack) = c.transmit(Instant::from_millis(1)).expect("every second segment is acknowledged");
         let data_ack = ack.options.dss.and_then(|dss| dss.data_ack);
         assert_eq!((ack.ack, data_ack), (7_001, Some(DataNumber::Long(first.plus(2_000).on_wire()))));
-        assert!(c.transmit(MS).is_none());
+        assert!(c.transmit(Instant::from_millis(1)).is_none());
     }
 
     #[test]
@@ -415,9 +425,9 @@ mod tests {
         assert_eq!(c.best_subflow(), Some(1));
         (c.views[1].potentially_failed, c.views[2].potentially_failed) = (true, true);
         assert_eq!(c.best_subflow(), Some(0), "a backup that works");
-        c.reset_subflow(MS, 0, crate::ResetReason::Unspecified, true);
+        c.reset_subflow(Instant::from_millis(1), 0, crate::ResetReason::Unspecified, true);
         assert_eq!(
-            (c.best_subflow(), c.transmit(MS).map(|(r, reset)| (r, reset.flags.rst()))),
+            (c.best_subflow(), c.transmit(Instant::from_millis(1)).map(|(r, reset)| (r, reset.flags.rst()))),
             (Some(1), Some((SubflowId(0), true)))
         );
     }

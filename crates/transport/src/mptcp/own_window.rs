@@ -9,7 +9,7 @@
 
 use super::connection::Connection;
 use crate::queue::Stream;
-use crate::time::NEVER;
+use crate::time::Instant;
 
 impl<P: Stream> Connection<P> {
     /// How much of a segment of `len` bytes the subflow's own window allows to send now. None: nothing. Where nothing is
@@ -24,34 +24,34 @@ impl<P: Stream> Connection<P> {
     /// There was no room for what subflow `r` could have carried. What was sent before is sent again all the same (RFC 9293
     /// §3.8.6, MAY-7).
     #[cold]
-    pub(super) fn hold(&mut self, now_ns: u64, r: usize) {
+    pub(super) fn hold(&mut self, now: Instant, r: usize) {
         let fastest = (0..self.views.len())
             .filter(|&other| self.views[other].active && !self.views[other].potentially_failed)
-            .min_by_key(|&other| self.views[other].srtt_ns);
+            .min_by_key(|&other| self.views[other].srtt);
         self.tx.note_block(fastest == Some(r));
         self.narrow.insert(r);
         self.views[r].held = true;
         self.usual.forget_of(r);
-        self.arm_own_probe(now_ns, r);
+        self.arm_own_probe(now, r);
     }
 
     /// Where nothing is under way on it that would bring news, a subflow that is held is probed: what comes on others says
     /// nothing of its window.
-    fn arm_own_probe(&mut self, now_ns: u64, r: usize) {
+    fn arm_own_probe(&mut self, now: Instant, r: usize) {
         let subflow = &mut self.subflows[r];
-        if subflow.board.is_empty() && subflow.timer_ns == NEVER {
-            let timeout_ns = subflow.rtt.base_rto_ns() << self.contexts[r].window_probes.min(8);
-            subflow.timer_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
-            let deadline_ns = subflow.timer_ns;
-            self.wake_by(deadline_ns);
+        if subflow.board.is_empty() && subflow.timer.is_never() {
+            let timeout = subflow.rtt.base_rto().doubled(self.contexts[r].window_probes.min(8).into());
+            subflow.timer = now + timeout.min(self.config.tcp.rto_max());
+            let deadline = subflow.timer;
+            self.wake_by(deadline);
         }
     }
 
     /// A segment came on a subflow that is held. While its window stays closed nothing changes, and the probe keeps its time
     /// (RFC 9293 §3.8.6.1: probes go on, whatever else the peer sends).
     #[cold]
-    pub(super) fn heard_while_held(&mut self, now_ns: u64, r: usize) {
-        if self.subflows[r].open() > 0 { self.release(r) } else { self.arm_own_probe(now_ns, r) }
+    pub(super) fn heard_while_held(&mut self, now: Instant, r: usize) {
+        if self.subflows[r].open() > 0 { self.release(r) } else { self.arm_own_probe(now, r) }
     }
 
     /// The timer of [`hold`](Self::hold): the peer is to answer with its window (RFC 9293 §3.8.6.1).
@@ -72,7 +72,7 @@ impl<P: Stream> Connection<P> {
         let subflow = &mut self.subflows[r];
         self.views[r].held = subflow.pacing.as_ref().is_some_and(|pacing| pacing.is_held());
         if subflow.board.is_empty() && subflow.can_send() {
-            subflow.timer_ns = NEVER;
+            subflow.timer = Instant::NEVER;
         }
         if subflow.open() > 0 {
             self.contexts[r].window_probes = 0;

@@ -6,6 +6,7 @@ use super::state::plan::{Kind, SendPlan};
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::{Repair, SubflowSet, usable};
+use crate::time::Instant;
 use crate::trace::{ReinjectionReason, Sent};
 use crate::waits::Sending;
 
@@ -111,14 +112,14 @@ impl<P: Stream> Connection<P> {
     }
 
     /// What waits on the first subflow that may send it.
-    pub(super) fn transmit_waiting(&mut self, now_ns: u64, among: SubflowSet, out: &mut Outgoing<P>) -> PlannedSend {
+    pub(super) fn transmit_waiting(&mut self, now: Instant, among: SubflowSet, out: &mut Outgoing<P>) -> PlannedSend {
         let subflows = self.plan.as_ref().map_or(0, |plan| plan.subflows());
         while let Some(r) = (0..subflows).find(|&r| among.contains(r) && self.may_send_waiting(r)) {
             let first = self.plan.as_ref().and_then(|plan| plan.queue(r)).and_then(|queue| queue.first());
             let waiting = first.map_or(0, |(first, _)| first.to - first.from);
             if self.own_room(r, waiting.min(u64::from(self.views[r].mss))).is_none() {
-                self.hold(now_ns, r);
-            } else if self.send_waiting(now_ns, r, out) {
+                self.hold(now, r);
+            } else if self.send_waiting(now, r, out) {
                 return PlannedSend::Sent(r);
             } else {
                 return PlannedSend::Dropped;
@@ -128,13 +129,13 @@ impl<P: Stream> Connection<P> {
     }
 
     /// What a decision to send promised: before the scheduler is asked again.
-    pub(super) fn transmit_promised(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
+    pub(super) fn transmit_promised(&mut self, now: Instant, out: &mut Outgoing<P>) -> Option<usize> {
         loop {
             let promised = self.plan.as_ref()?.promised;
             if promised.0 == 0 {
                 return None;
             }
-            let waited = self.transmit_waiting(now_ns, promised, out);
+            let waited = self.transmit_waiting(now, promised, out);
             let plan = self.plan.as_mut()?;
             match waited {
                 PlannedSend::Sent(r) => {
@@ -159,7 +160,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The next segment of what waits on the subflow, as far as its own window allows. False: nothing of it is needed any more.
-    pub(super) fn send_waiting(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) -> bool {
+    pub(super) fn send_waiting(&mut self, now: Instant, r: usize, out: &mut Outgoing<P>) -> bool {
         let mss = u64::from(self.views[r].mss).min(self.subflows[r].open());
         let una = self.tx.una();
         let Some(plan) = &mut self.plan else { return false };
@@ -185,16 +186,16 @@ impl<P: Stream> Connection<P> {
                 continue;
             }
             if !new {
-                self.subflows[r].losses.get_or_insert_default().reinjected(now_ns);
+                self.subflows[r].losses.get_or_insert_default().reinjected(now);
                 if from == una {
                     self.timers.hole_tried.insert(r);
                 }
             }
             self.note_queued(r);
             let payload = self.tx.slice(from, len);
-            self.arm_data_timer(now_ns);
-            self.first_transmission(now_ns, r, from, payload, false, out);
-            self.tell_sent(now_ns, r, (from, len, false), if new { Sent::New } else { Sent::Reinjection });
+            self.arm_data_timer(now);
+            self.first_transmission(now, r, from, payload, false, out);
+            self.tell_sent(now, r, (from, len, false), if new { Sent::New } else { Sent::Reinjection });
             if new && from + len == first.to && first.is_last_in_row() {
                 // All that was bound in a row has left: PSH, as Linux has it at the end of what it hands to a subflow.
                 out.push();
@@ -221,7 +222,7 @@ impl<P: Stream> Connection<P> {
         let again = plan.give_back(r, leaves, works);
         for (from, to) in again {
             self.reinjections.add(from.max(self.tx.una()), to, r);
-            self.tell_queued(self.clock_ns(), Some(r), (from.max(self.tx.una()), to), ReinjectionReason::GivenBack);
+            self.tell_queued(self.clock(), Some(r), (from.max(self.tx.una()), to), ReinjectionReason::GivenBack);
         }
         self.note_queued(r);
         self.due.data = true;
@@ -243,7 +244,7 @@ impl<P: Stream> Connection<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{MS, established};
+    use super::super::fixture::established;
     use super::*;
     use crate::Protocol;
     use wire::Span;
@@ -256,7 +257,7 @@ mod tests {
 
     /// What goes out of what waits: subflow, place and length.
     fn waiting(c: &mut Connection<Span>) -> Option<(usize, u64, u64)> {
-        match c.transmit_waiting(MS, SubflowSet(u64::MAX), &mut Outgoing::default()) {
+        match c.transmit_waiting(Instant::from_millis(1), SubflowSet(u64::MAX), &mut Outgoing::default()) {
             PlannedSend::Sent(r) => {
                 c.subflows[r].board.iter().last().map(|sent| (r, sent.offset.octets(), sent.data_len()))
             }

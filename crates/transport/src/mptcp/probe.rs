@@ -5,14 +5,14 @@ use super::connection::Connection;
 use super::outgoing::Outgoing;
 use crate::queue::Stream;
 use crate::tcp::recovery::Frto;
-use crate::time::NEVER;
+use crate::time::Instant;
 use crate::trace::Sent;
 use wire::Flags;
 
 impl<P: Stream> Connection<P> {
     /// A probe on subflow `r`: new data when there is some and the peer has room, whatever the congestion window;
     /// else the last segment again. False when there is nothing outstanding any more.
-    pub(super) fn tail_loss_probe(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) -> bool {
+    pub(super) fn tail_loss_probe(&mut self, now: Instant, r: usize, out: &mut Outgoing<P>) -> bool {
         self.subflows[r].probe_due = false;
         if self.subflows[r].board.is_empty() {
             return false;
@@ -24,27 +24,27 @@ impl<P: Stream> Connection<P> {
         let planned = self.is_bound_ahead();
         let len = if planned { 0 } else { unsent.min(u64::from(self.views[r].mss)) };
         let own = self.subflows[r].open();
-        if planned && own > 0 && self.subflows[r].can_send() && self.send_waiting(now_ns, r, out) {
-            self.subflows[r].probe_sent(now_ns, false);
+        if planned && own > 0 && self.subflows[r].can_send() && self.send_waiting(now, r, out) {
+            self.subflows[r].probe_sent(now, false);
         } else if len > 0 && len <= open.min(own) && self.subflows[r].can_send() {
             let from = self.tx.nxt();
             let payload = self.tx.slice(from, len);
             self.tx.advance(len);
-            self.arm_data_timer(now_ns);
-            self.first_transmission(now_ns, r, from, payload, false, out);
-            self.subflows[r].probe_sent(now_ns, false);
-            self.tell_sent(now_ns, r, (from, len, false), Sent::New);
+            self.arm_data_timer(now);
+            self.first_transmission(now, r, from, payload, false, out);
+            self.subflows[r].probe_sent(now, false);
+            self.tell_sent(now, r, (from, len, false), Sent::New);
         } else {
             let (subflow, view) = (&mut self.subflows[r], &self.views[r]);
-            let Some((data, sending)) = subflow.probe_with_last(now_ns, view) else { return false };
+            let Some((data, sending)) = subflow.probe_with_last(now, view) else { return false };
             out.sending = sending;
             if self.trace.is_some() {
-                self.tell_segment(now_ns, r, data.extent(), Sent::Probe);
+                self.tell_segment(now, r, data.extent(), Sent::Probe);
             }
-            self.data_segment::<false>(now_ns, r, data, out);
+            self.data_segment::<false>(now, r, data, out);
         }
-        let deadline_ns = self.subflows[r].deadline_ns();
-        self.wake_by(deadline_ns);
+        let deadline = self.subflows[r].deadline();
+        self.wake_by(deadline);
         true
     }
 
@@ -72,21 +72,21 @@ impl<P: Stream> Connection<P> {
 
     /// A segment from below the window, which the peer must answer with its window (RFC 9293 §3.8.6.1). It carries
     /// no data, so it cannot be taken for some.
-    pub(super) fn zero_window_probe(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
+    pub(super) fn zero_window_probe(&mut self, now: Instant, out: &mut Outgoing<P>) -> Option<usize> {
         let r = self.best_subflow()?;
         let seq = self.subflows[r].snd_nxt - 1;
-        self.segment_into(now_ns, r, seq, Flags::ACK, &mut out.segment);
+        self.segment_into(now, r, seq, Flags::ACK, &mut out.segment);
         Some(r)
     }
 
     /// The peer's window is closed and nothing is under way that would bring news of it.
-    pub(super) fn arm_probe(&mut self, now_ns: u64) {
-        if self.timers.probe_ns == NEVER && self.views.iter().all(|v| v.in_flight == 0) {
+    pub(super) fn arm_probe(&mut self, now: Instant) {
+        if self.timers.probe_at.is_never() && self.views.iter().all(|v| v.in_flight == 0) {
             let Some(r) = self.best_subflow() else { return };
-            let timeout_ns = self.subflows[r].rtt.base_rto_ns() << self.timers.probe_backoff.min(8);
+            let timeout = self.subflows[r].rtt.base_rto().doubled(self.timers.probe_backoff.min(8));
             self.timers.probe_backoff += 1;
-            self.timers.probe_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
-            self.wake_by(self.timers.probe_ns);
+            self.timers.probe_at = now + timeout.min(self.config.tcp.rto_max());
+            self.wake_by(self.timers.probe_at);
         }
     }
 }

@@ -4,7 +4,7 @@ use super::connection::Connection;
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::Repair;
-use crate::time::NEVER;
+use crate::time::{Duration, Instant};
 use crate::trace::ReinjectionReason;
 
 impl<P: Stream> Connection<P> {
@@ -15,7 +15,7 @@ impl<P: Stream> Connection<P> {
 
     /// Everything that a subflow carried and the peer has not acknowledged at the data level is to go out again on
     /// others.
-    pub(super) fn reinject_all(&mut self, now_ns: u64, r: usize, why: ReinjectionReason) {
+    pub(super) fn reinject_all(&mut self, now: Instant, r: usize, why: ReinjectionReason) {
         if !self.level.is_multipath() {
             return;
         }
@@ -30,14 +30,14 @@ impl<P: Stream> Connection<P> {
             }
         }
         if let Some((first, last)) = reach {
-            self.tell_queued(now_ns, Some(r), (first.max(self.tx.una()), last), why);
+            self.tell_queued(now, Some(r), (first.max(self.tx.una()), last), why);
         }
         self.due.data = true;
     }
 
     /// What was sent, is not acknowledged at the data level, and is under way on no subflow that works: it was
     /// acknowledged on a subflow by someone who did not deliver it, or not yet.
-    pub(super) fn reinject_uncarried(&mut self, now_ns: u64, why: ReinjectionReason) {
+    pub(super) fn reinject_uncarried(&mut self, now: Instant, why: ReinjectionReason) {
         if !self.level.is_multipath() {
             return;
         }
@@ -55,12 +55,12 @@ impl<P: Stream> Connection<P> {
         for (from, to) in carried {
             if from > at {
                 self.reinjections.add_untried(at, from.min(self.tx.nxt()));
-                self.tell_queued(now_ns, None, (at, from.min(self.tx.nxt())), why);
+                self.tell_queued(now, None, (at, from.min(self.tx.nxt())), why);
             }
             at = at.max(to);
         }
         self.reinjections.add_untried(at, self.tx.nxt());
-        self.tell_queued(now_ns, None, (at, self.tx.nxt()), why);
+        self.tell_queued(now, None, (at, self.tx.nxt()), why);
         self.due.data = true;
     }
 
@@ -70,30 +70,30 @@ impl<P: Stream> Connection<P> {
     }
 
     #[inline(always)]
-    pub(super) fn arm_data_timer(&mut self, now_ns: u64) {
-        if self.level.is_multipath() && self.timers.retransmit_ns == NEVER {
-            self.set_data_timer(now_ns);
+    pub(super) fn arm_data_timer(&mut self, now: Instant) {
+        if self.level.is_multipath() && self.timers.retransmit_at.is_never() {
+            self.set_data_timer(now);
         }
     }
 
-    fn set_data_timer(&mut self, now_ns: u64) {
-        let slowest_ns =
-            self.subflows.iter().filter(|s| s.is_synchronised()).map(|s| s.rtt.base_rto_ns()).max().unwrap_or(0);
-        if slowest_ns == 0 {
+    fn set_data_timer(&mut self, now: Instant) {
+        let slowest =
+            self.subflows.iter().filter(|s| s.is_synchronised()).map(|s| s.rtt.base_rto()).max().unwrap_or_default();
+        if slowest.is_zero() {
             return; // there is no subflow; the next one to join brings it on
         }
         // Subflows repair their own losses: this one comes later than theirs, and only when they do not.
-        let timeout_ns = match self.repair() {
-            Repair::Prompt => (2 * slowest_ns) << self.timers.backoff.min(8),
-            Repair::Kernel => self.page_timeout_ns() << self.timers.backoff.saturating_sub(8).min(8),
+        let timeout = match self.repair() {
+            Repair::Prompt => (2 * slowest).doubled(self.timers.backoff.min(8)),
+            Repair::Kernel => self.page_timeout().doubled(self.timers.backoff.saturating_sub(8).min(8)),
         };
-        self.timers.retransmit_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
-        self.wake_by(self.timers.retransmit_ns);
+        self.timers.retransmit_at = now + timeout.min(self.config.tcp.rto_max());
+        self.wake_by(self.timers.retransmit_at);
     }
 
     /// The period of that timer; where nothing waits, the least retransmission timeout.
-    fn page_timeout_ns(&self) -> u64 {
-        let period_ns = self.silence.as_ref().map_or(0, |silence| silence.period_ns);
-        if period_ns == 0 { self.config.tcp.rto_min_ns } else { period_ns }
+    fn page_timeout(&self) -> Duration {
+        let period = self.silence.as_ref().map_or(Duration::ZERO, |silence| silence.period);
+        if period.is_zero() { self.config.tcp.rto_min() } else { period }
     }
 }

@@ -6,29 +6,29 @@ use super::connection::Connection;
 use super::state::reset::ResetReason;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
-use crate::time::NEVER;
+use crate::time::{Duration, Instant};
 use crate::trace::ReinjectionReason;
 
 impl<P: Stream> Connection<P> {
     /// The interface with a local address is gone, says whoever drives the connection: the path manager decides what is
     /// done about it.
-    pub fn address_gone(&mut self, now_ns: u64, local_id: u8) {
-        self.set_clock(now_ns);
+    pub fn address_gone(&mut self, now: Instant, local_id: u8) {
+        self.set_clock(now);
         self.usual.forget();
-        self.manage_paths(now_ns, PathEvent::LocalAddressRemoved { local_id });
+        self.manage_paths(now, PathEvent::LocalAddressRemoved { local_id });
     }
 
     /// It is there again.
-    pub fn address_back(&mut self, now_ns: u64, local_id: u8) {
-        self.set_clock(now_ns);
+    pub fn address_back(&mut self, now: Instant, local_id: u8) {
+        self.set_clock(now);
         self.usual.forget();
         self.addresses.restore(local_id);
-        self.manage_paths(now_ns, PathEvent::LocalAddressAdded { local_id });
+        self.manage_paths(now, PathEvent::LocalAddressAdded { local_id });
     }
 
     /// A local address is gone: the peer is told on another subflow, and those of the address are reset (RFC 8684
     /// §3.4.2: "the sending and receipt of this message SHOULD trigger the sending of RSTs by both hosts").
-    pub(super) fn withdraw_address(&mut self, now_ns: u64, local_id: u8) {
+    pub(super) fn withdraw_address(&mut self, now: Instant, local_id: u8) {
         self.addresses.withdraw(local_id);
         if !self.level.is_multipath() {
             return;
@@ -42,11 +42,11 @@ impl<P: Stream> Connection<P> {
         for r in 0..self.subflows.len() {
             if self.subflows[r].local_id == local_id && self.subflows[r].is_open() {
                 if other.is_none() && Some(r) == same {
-                    let at_ns = now_ns + 1;
-                    self.contexts[r].signalling.get_or_insert_default().removal_ns = at_ns;
-                    self.arm_control(at_ns);
+                    let at = now + Duration::NANOSECOND;
+                    self.contexts[r].signalling.get_or_insert_default().removal_at = at;
+                    self.arm_control(at);
                 } else {
-                    self.reset_subflow(now_ns, r, ResetReason::Prohibited, false);
+                    self.reset_subflow(now, r, ResetReason::Prohibited, false);
                 }
             }
         }
@@ -54,7 +54,7 @@ impl<P: Stream> Connection<P> {
 
     /// "If there are no known addresses with that ID, it is silently ignored"; a host "SHOULD send a TCP keepalive on
     /// the path; if a response is received, the path SHOULD NOT be removed" (RFC 8684 §3.4.2).
-    pub(super) fn receive_remove_addr(&mut self, now_ns: u64, id: u8) {
+    pub(super) fn receive_remove_addr(&mut self, now: Instant, id: u8) {
         let known = self.addresses.forget_remote(id);
         let mut used = false;
         for r in 0..self.subflows.len() {
@@ -62,34 +62,34 @@ impl<P: Stream> Connection<P> {
                 used = true;
                 // What was under way when the address went is no sign of life: the keep-alive waits until it is through.
                 let rtt = &self.subflows[r].rtt;
-                let keepalive_ns = now_ns + rtt.srtt_ns;
+                let keepalive_at = now + rtt.srtt;
                 let signalling = self.contexts[r].signalling.get_or_insert_default();
-                signalling.keepalive_ns = keepalive_ns;
-                signalling.removal_ns = keepalive_ns + 2 * rtt.base_rto_ns();
-                self.arm_control(keepalive_ns);
+                signalling.keepalive_at = keepalive_at;
+                signalling.removal_at = keepalive_at + 2 * rtt.base_rto();
+                self.arm_control(keepalive_at);
                 // Until then it is treated like one whose timer has expired: others carry what it has.
                 self.views[r].potentially_failed = true;
                 self.give_back(r, false);
-                self.reinject_all(now_ns, r, ReinjectionReason::AddressRemoved);
+                self.reinject_all(now, r, ReinjectionReason::AddressRemoved);
             }
         }
         if known || used {
-            self.manage_paths(now_ns, PathEvent::AddressRemoved { remote_id: id });
+            self.manage_paths(now, PathEvent::AddressRemoved { remote_id: id });
         }
     }
 
     /// Something came on a subflow whose address may have been withdrawn.
     #[cold]
     pub(super) fn sign_of_life(&mut self, r: usize) {
-        if let Some(signalling) = self.contexts[r].signalling.as_mut().filter(|s| s.keepalive_ns == NEVER) {
-            signalling.removal_ns = NEVER;
+        if let Some(signalling) = self.contexts[r].signalling.as_mut().filter(|s| s.keepalive_at.is_never()) {
+            signalling.removal_at = Instant::NEVER;
         }
     }
 
     /// A subflow whose address was withdrawn gave no sign of life.
-    pub(super) fn removal_timer(&mut self, now_ns: u64, r: usize) {
+    pub(super) fn removal_timer(&mut self, now: Instant, r: usize) {
         if self.subflows[r].is_open() {
-            self.reset_subflow(now_ns, r, ResetReason::Prohibited, false);
+            self.reset_subflow(now, r, ResetReason::Prohibited, false);
         }
     }
 }

@@ -8,28 +8,29 @@ use super::state::ending::AbortReason;
 use super::state::reset::{ResetReason, TRANSIENT};
 use crate::queue::Stream;
 use crate::tcp::subflow::{ResetAnswer, State};
+use crate::time::{Duration, Instant};
 use crate::trace::ReinjectionReason;
 
 /// Between two challenge ACKs of a subflow.
-const CHALLENGE_INTERVAL_NS: u64 = 500_000_000;
+const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
 
 impl<P: Stream> Connection<P> {
     /// The peer has reset a subflow. What is said of MP_FAIL holds too: data from there on will not be acknowledged
     /// at the data level and is sent again on other subflows (RFC 8684 §3.7).
-    pub(super) fn receive_reset(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
+    pub(super) fn receive_reset(&mut self, now: Instant, r: usize, segment: &Segment<P>) {
         let refused = self.subflows[r].state == State::SynSent;
         self.ending.cause = Some(if refused { AbortReason::Refused } else { AbortReason::Reset });
         let failed = mptcp_options(segment).any(|o| matches!(o, MptcpOption::MpFail { .. }));
         // The path may be tried again unless the reset denies it: one that says nothing may come from a middlebox.
         let final_one = |o: &MptcpOption| matches!(o, MptcpOption::MpTcpRst { flags, .. } if flags & TRANSIENT == 0);
-        self.fail_subflow(now_ns, r, !mptcp_options(segment).any(final_one));
+        self.fail_subflow(now, r, !mptcp_options(segment).any(final_one));
         if failed {
-            self.reinject_uncarried(now_ns, ReinjectionReason::ChecksumFailed);
+            self.reinject_uncarried(now, ReinjectionReason::ChecksumFailed);
         }
     }
 
     /// As [`fail_subflow`](Self::fail_subflow), and tells the peer why.
-    pub(super) fn reset_subflow(&mut self, now_ns: u64, r: usize, reason: ResetReason, transient: bool) {
+    pub(super) fn reset_subflow(&mut self, now: Instant, r: usize, reason: ResetReason, transient: bool) {
         let reset = self.contexts[r].reset.get_or_insert_default();
         (reset.reason, reset.transient) = (reason, transient);
         if self.subflows[r].rcv_nxt > 0 {
@@ -37,14 +38,14 @@ impl<P: Stream> Connection<P> {
             self.subflows[r].reset_due = true;
             self.due.attention.insert(r);
         }
-        self.fail_subflow(now_ns, r, transient);
+        self.fail_subflow(now, r, transient);
     }
 
     /// Path trouble of a middlebox's making: it will be there the next time too, so the path is not tried again
     /// while others work.
-    pub(super) fn reset_for_middlebox(&mut self, now_ns: u64, r: usize) {
+    pub(super) fn reset_for_middlebox(&mut self, now: Instant, r: usize) {
         let last = self.live_subflows() <= 1;
-        self.reset_subflow(now_ns, r, ResetReason::Middlebox, last);
+        self.reset_subflow(now, r, ResetReason::Middlebox, last);
     }
 
     /// Subflows that are not closed.
@@ -65,10 +66,10 @@ impl<P: Stream> Connection<P> {
 
     /// The reset itself. A mere answer says why only what the peer must know: that a checksum failed, or that the whole
     /// connection ends. Its timestamps: RFC 7323 §3.2.
-    pub(super) fn reset(&mut self, now_ns: u64, r: usize) -> Segment<P> {
+    pub(super) fn reset(&mut self, now: Instant, r: usize) -> Segment<P> {
         let answer = self.subflows[r].reset_answer.take().map(|answer| *answer);
         let (subflow, reset) = (&self.subflows[r], self.contexts[r].reset.as_deref().copied().unwrap_or_default());
-        let mut options = Options { timestamps: subflow.timestamps_now(now_ns), ..Options::default() };
+        let mut options = Options { timestamps: subflow.timestamps_now(now), ..Options::default() };
         if let (Some(t), Some(ResetAnswer { ack: 0, .. })) = (&mut options.timestamps, answer) {
             t.echo = 0; // "if the ACK bit is not set … MUST be zero"
         }
@@ -96,9 +97,9 @@ impl<P: Stream> Connection<P> {
     /// A challenge ACK, unless there was one shortly before: two ends that disagree, because someone has forged a
     /// segment, would answer each other for ever. RFC 5961 §7 asks for a limit; this one is Linux's.
     #[cold]
-    pub(super) fn challenge(&mut self, now_ns: u64, r: usize) {
-        if self.contexts[r].challenge_ns <= now_ns {
-            self.contexts[r].challenge_ns = now_ns + CHALLENGE_INTERVAL_NS;
+    pub(super) fn challenge(&mut self, now: Instant, r: usize) {
+        if self.contexts[r].challenge_at <= now {
+            self.contexts[r].challenge_at = now + CHALLENGE_INTERVAL;
             self.owe_acknowledgment(r);
         }
     }

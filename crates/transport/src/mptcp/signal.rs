@@ -4,6 +4,7 @@ use wire::{Flags, MptcpOption, RareOptions, Segment};
 
 use super::connection::Connection;
 use crate::queue::Stream;
+use crate::time::{Duration, Instant};
 use crate::trace::Direction;
 
 /// Options that wait on a subflow; a peer that asks for more answers than this does not get them.
@@ -11,7 +12,7 @@ const MAX_SIGNALS: usize = 8;
 /// Bare acknowledgments with options in a row: more could be taken for a sign of congestion (RFC 8684 §3).
 const MAX_IN_A_ROW: u8 = 2;
 /// The pause after them is a round trip, of which little may be known yet.
-const MIN_PAUSE_NS: u64 = 1_000_000;
+const MIN_PAUSE: Duration = Duration::from_millis(1);
 
 impl<P: Stream> Connection<P> {
     /// Control options may go out on it: before, acknowledgments are bound to the handshake's own options.
@@ -27,7 +28,7 @@ impl<P: Stream> Connection<P> {
     pub(super) fn signalling_subflow(&self, except: Option<u8>) -> Option<usize> {
         (0..self.subflows.len())
             .filter(|&r| self.may_signal(r) && Some(self.subflows[r].local_id) != except)
-            .min_by_key(|&r| (self.views[r].potentially_failed, self.views[r].backup, self.views[r].srtt_ns))
+            .min_by_key(|&r| (self.views[r].potentially_failed, self.views[r].backup, self.views[r].srtt))
     }
 
     /// Sends an option on subflow `r`.
@@ -40,7 +41,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The next segment with a control option, or a keep-alive.
-    pub(super) fn transmit_signal(&mut self, now_ns: u64) -> Option<(usize, Segment<P>)> {
+    pub(super) fn transmit_signal(&mut self, now: Instant) -> Option<(usize, Segment<P>)> {
         while self.due.signals.0 != 0 {
             let r = self.due.signals.0.trailing_zeros() as usize;
             if self.may_signal(r) {
@@ -48,17 +49,17 @@ impl<P: Stream> Connection<P> {
                 if signalling.is_some_and(|signalling| std::mem::take(&mut signalling.keepalive_due)) {
                     // From below what the peer expects, so that it answers (RFC 9293 §3.8.4).
                     let seq = self.subflows[r].snd_una - 1;
-                    return Some((r, self.segment(now_ns, r, seq, Flags::ACK)));
+                    return Some((r, self.segment(now, r, seq, Flags::ACK)));
                 }
-                if self.must_pause(now_ns, r) {
+                if self.must_pause(now, r) {
                     self.due.signals.pop();
                     continue;
                 }
                 let signalling = self.contexts[r].signalling.as_mut();
                 if let Some(option) = signalling.and_then(|signalling| signalling.options.pop_front()) {
                     let seq = self.subflows[r].snd_nxt;
-                    let mut segment = self.segment(now_ns, r, seq, Flags::ACK);
-                    self.tell_option(now_ns, r, &option, Direction::Sent);
+                    let mut segment = self.segment(now, r, seq, Flags::ACK);
+                    self.tell_option(now, r, &option, Direction::Sent);
                     attach(&mut segment, option);
                     return Some((r, segment));
                 }
@@ -71,30 +72,30 @@ impl<P: Stream> Connection<P> {
 
     /// Whether as many options as may follow one another have gone out on `r`: the next one waits a round trip. Otherwise
     /// counts the one that goes now.
-    fn must_pause(&mut self, now_ns: u64, r: usize) -> bool {
+    fn must_pause(&mut self, now: Instant, r: usize) -> bool {
         // The kernel sends each option at once.
         if !self.contexts[r].has_signals() || self.config.kernel_paths.is_some() {
             return false;
         }
-        let pause_ns = self.views[r].srtt_ns.max(MIN_PAUSE_NS);
+        let pause = self.views[r].srtt.max(MIN_PAUSE);
         let context = &mut self.contexts[r];
         if context.in_a_row >= MAX_IN_A_ROW {
-            let until_ns = context.last_signal_ns + pause_ns;
-            if now_ns < until_ns {
-                context.signalling.get_or_insert_default().pause_ns = until_ns;
-                self.arm_control(until_ns);
+            let until = context.last_signal_at + pause;
+            if now < until {
+                context.signalling.get_or_insert_default().pause_until = until;
+                self.arm_control(until);
                 return true;
             }
             context.in_a_row = 0;
         }
-        (context.in_a_row, context.last_signal_ns) = (context.in_a_row + 1, now_ns);
+        (context.in_a_row, context.last_signal_at) = (context.in_a_row + 1, now);
         false
     }
 
-    /// `control_timer_ns` is no later than `at_ns`.
-    pub(super) fn arm_control(&mut self, at_ns: u64) {
-        self.control.next_ns = self.control.next_ns.min(at_ns);
-        self.wake_by(at_ns);
+    /// `control_timer` is no later than `at`.
+    pub(super) fn arm_control(&mut self, at: Instant) {
+        self.control.next_at = self.control.next_at.min(at);
+        self.wake_by(at);
     }
 
     /// MP_FAIL goes on every acknowledgment while the infinite mapping is waited for.

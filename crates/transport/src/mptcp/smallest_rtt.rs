@@ -4,6 +4,7 @@ use super::connection::Connection;
 use super::outgoing::{Attempt, Outgoing};
 use crate::queue::Stream;
 use crate::scheduler::{MinRtt, SubflowSet, usable};
+use crate::time::{Duration, Instant};
 
 impl<P: Stream> Connection<P> {
     /// The choice for new data among `all`, a bit for each subflow. Only subflows that can have got room since none had it
@@ -15,11 +16,11 @@ impl<P: Stream> Connection<P> {
         if among.0 == all {
             best = MinRtt::best(&self.views, SubflowSet::default());
         } else {
-            let mut best_ns = u64::MAX;
+            let mut least = Duration::MAX;
             while let Some(r) = among.pop() {
                 let view = &self.views[r];
-                if view.srtt_ns < best_ns && usable(view) {
-                    (best, best_ns) = (Some(r), view.srtt_ns);
+                if view.srtt < least && usable(view) {
+                    (best, least) = (Some(r), view.srtt);
                 }
             }
             debug_assert_eq!(best, MinRtt::best(&self.views, SubflowSet::default()));
@@ -36,7 +37,7 @@ impl<P: Stream> Connection<P> {
 
     /// A full segment of new data on the subflow that the default scheduler chooses, with more to follow.
     #[inline]
-    pub(super) fn transmit_full(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Attempt {
+    pub(super) fn transmit_full(&mut self, now: Instant, out: &mut Outgoing<P>) -> Attempt {
         let unsent = self.tx.unsent();
         let open = self.tx.open();
         if unsent == 0
@@ -58,9 +59,9 @@ impl<P: Stream> Connection<P> {
         self.burst.1 = 0;
         let offset = self.tx.nxt();
         self.tx.advance(len);
-        self.arm_data_timer(now_ns);
+        self.arm_data_timer(now);
         let payload = self.tx.slice(offset, len);
-        let has_room = self.transmit_next::<true>(now_ns, r, (offset, payload, false), out);
+        let has_room = self.transmit_next::<true>(now, r, (offset, payload, false), out);
         let others = all & !(1 << r);
         if !has_room && self.usual.roomy().0 & others == 0 && !self.due.frto_waits {
             // The next question would be answered so.

@@ -8,6 +8,7 @@ use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::SubflowSet;
 use crate::tcp::subflow::Subflow;
+use crate::time::Instant;
 use crate::trace::ReinjectionReason;
 
 /// The data of a page of the socket.
@@ -60,11 +61,11 @@ impl<P: Stream> Connection<P> {
             let una = self.tx.una();
             let to = self.tx.nxt().min(Offset::after((una.octets() / PAGE_BYTES + 1).saturating_mul(PAGE_BYTES)));
             self.reinjections.add_held(una, to, others);
-            self.tell_queued(self.clock_ns(), None, (una, to), ReinjectionReason::DataTimeout);
+            self.tell_queued(self.clock(), None, (una, to), ReinjectionReason::DataTimeout);
         }
         for r in stale {
             self.give_back(r, true);
-            self.reinject_all(self.clock_ns(), r, ReinjectionReason::Stale);
+            self.reinject_all(self.clock(), r, ReinjectionReason::Stale);
         }
     }
 
@@ -82,10 +83,10 @@ impl<P: Stream> Connection<P> {
 
     /// The scheduler was asked about new data. If it had any, the period of that timer is from now on the longest that a subflow
     /// which is heard of still waits for an acknowledgment; it stays that until the scheduler has data again.
-    pub(super) fn note_scheduled(&mut self, now_ns: u64, had_data: bool) {
+    pub(super) fn note_scheduled(&mut self, now: Instant, had_data: bool) {
         let Some(silence) = self.silence.as_mut().filter(|_| had_data) else { return };
         let heard = self.subflows.iter().enumerate().filter(|&(r, _)| silence.of(r).since.1 == 0);
-        let waits = heard.map(|(_, s)| s.timer_ns.min(s.rack_timers_ns().1)).filter(|&at_ns| at_ns < u64::MAX);
-        silence.period_ns = waits.map(|at_ns| at_ns.saturating_sub(now_ns)).max().unwrap_or(0);
+        let waits = heard.map(|(_, s)| s.timer.min(s.rack_timers().1)).filter(|at| !at.is_never());
+        silence.period = waits.map(|at| at.saturating_since(now)).max().unwrap_or_default();
     }
 }

@@ -15,7 +15,7 @@ use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::{Decision, Demand, PacketScheduler, SubflowSet, usable};
 use crate::tcp::subflow::{State, Subflow};
-use crate::time::NEVER;
+use crate::time::Instant;
 use crate::trace::{
     self, AddressOption, Candidate, Decided, Direction, FallbackReason, LossRule, Pause, Reason, Recovery,
     ReinjectionReason, Sent, Timer, TimerChange, Trace, TraceEvent, Verdict, WindowReason,
@@ -34,7 +34,7 @@ fn finite(ssthresh: f64) -> Option<f64> {
     ssthresh.is_finite().then_some(ssthresh)
 }
 
-fn timers<P: Stream>(subflow: &Subflow<P>) -> [(Timer, u64); SUBFLOW_TIMERS] {
+fn timers<P: Stream>(subflow: &Subflow<P>) -> [(Timer, Instant); SUBFLOW_TIMERS] {
     let first = match subflow.state {
         State::TimeWait => Timer::TimeWait,
         State::SynSent | State::SynReceived => Timer::Handshake,
@@ -43,78 +43,78 @@ fn timers<P: Stream>(subflow: &Subflow<P>) -> [(Timer, u64); SUBFLOW_TIMERS] {
         State::Established if subflow.board.is_empty() => Timer::WindowProbe,
         _ => Timer::Retransmission,
     };
-    let (reordering_ns, probe_ns) = subflow.rack_timers_ns();
+    let (reordering_at, probe_at) = subflow.rack_timers();
     [
-        (first, subflow.timer_ns),
-        (Timer::DelayedAck, subflow.ack.deadline_ns),
-        (Timer::Reordering, reordering_ns),
-        (Timer::Probe, probe_ns),
+        (first, subflow.timer),
+        (Timer::DelayedAck, subflow.ack.deadline),
+        (Timer::Reordering, reordering_at),
+        (Timer::Probe, probe_at),
     ]
 }
 
 impl<P: Stream> Connection<P> {
     /// From now on `trace` hears what the connection decides; it begins with the subflows that there are. The connection sends
     /// what it would send without.
-    pub fn set_trace(&mut self, now_ns: u64, trace: Box<dyn Trace>) {
+    pub fn set_trace(&mut self, now: Instant, trace: Box<dyn Trace>) {
         self.usual = Usual::new(false, false);
         let mut tracing = Tracing::new(trace);
         tracing.data_una = self.tx.una();
         self.trace = Some(Box::new(tracing));
         if self.is_fallback() {
             let why = FallbackReason::NotCapable;
-            self.tell(now_ns, |_| TraceEvent::Fallback { subflow: SubflowId(0), why });
+            self.tell(now, |_| TraceEvent::Fallback { subflow: SubflowId(0), why });
         }
-        self.observe(now_ns, None);
+        self.observe(now, None);
     }
 
     /// Tells what is decided now.
     #[inline]
-    pub(super) fn tell(&mut self, now_ns: u64, event: impl FnOnce(&Self) -> TraceEvent) {
+    pub(super) fn tell(&mut self, now: Instant, event: impl FnOnce(&Self) -> TraceEvent) {
         if self.trace.is_some() {
             let event = event(self);
             if let Some(tracing) = &mut self.trace {
-                tracing.to.event(now_ns, &event);
+                tracing.to.event(now, &event);
             }
         }
     }
 
     /// Tells what has changed since the last call; of subflow `by` only, where there is one.
     #[inline]
-    pub(super) fn observe(&mut self, now_ns: u64, by: Option<usize>) {
+    pub(super) fn observe(&mut self, now: Instant, by: Option<usize>) {
         if self.trace.is_some() {
-            self.observe_changes(now_ns, by);
+            self.observe_changes(now, by);
         }
     }
 
     #[cold]
-    fn observe_changes(&mut self, now_ns: u64, by: Option<usize>) {
+    fn observe_changes(&mut self, now: Instant, by: Option<usize>) {
         let Some(mut tracing) = self.trace.take() else { return };
         if self.tx.una() > tracing.data_una {
             tracing.data_una = self.tx.una();
             let (data_offset, window_bytes) = (self.tx.una().octets(), self.tx.right().beyond(self.tx.una()));
-            tracing.to.event(now_ns, &TraceEvent::DataAck { subflow: by.map(id), data_offset, window_bytes });
+            tracing.to.event(now, &TraceEvent::DataAck { subflow: by.map(id), data_offset, window_bytes });
         }
         match by {
-            Some(r) => self.observe_subflow(now_ns, r, &mut tracing),
-            None => (0..self.subflows.len()).for_each(|r| self.observe_subflow(now_ns, r, &mut tracing)),
+            Some(r) => self.observe_subflow(now, r, &mut tracing),
+            None => (0..self.subflows.len()).for_each(|r| self.observe_subflow(now, r, &mut tracing)),
         }
-        let own_ns = self.own_timers_ns();
-        for ((timer, at_ns), told_ns) in CONNECTION_TIMERS.into_iter().zip(own_ns).zip(&mut tracing.timers_ns) {
-            if let Some(event) = timer_changed(None, timer, at_ns, told_ns) {
-                tracing.to.event(now_ns, &event);
+        let own = self.own_timers();
+        for ((timer, at), told_at) in CONNECTION_TIMERS.into_iter().zip(own).zip(&mut tracing.timers) {
+            if let Some(event) = timer_changed(None, timer, at, told_at) {
+                tracing.to.event(now, &event);
             }
         }
         self.trace = Some(tracing);
     }
 
-    fn observe_subflow(&mut self, now_ns: u64, r: usize, tracing: &mut Tracing) {
+    fn observe_subflow(&mut self, now: Instant, r: usize, tracing: &mut Tracing) {
         let state = self.state(id(r));
         let (subflow, view) = (&mut self.subflows[r], &self.views[r]);
         let (why, spurious) = (subflow.notes.take_reason(), subflow.notes.spurious.take());
         tracing.told(r);
         let Tracing { to, subflows, .. } = tracing;
         let told = &mut subflows[r];
-        let mut tell = |event: TraceEvent| to.event(now_ns, &event);
+        let mut tell = |event: TraceEvent| to.event(now, &event);
         let begins = told.state.is_empty();
         if told.state != state {
             told.state = state;
@@ -159,8 +159,8 @@ impl<P: Stream> Connection<P> {
                 ssthresh_segments: finite(view.ssthresh),
                 in_flight_segments: view.in_flight,
                 mss_bytes: view.mss,
-                srtt_ns: view.srtt_ns,
-                min_rtt_ns: view.min_rtt_ns,
+                srtt_ns: view.srtt.as_nanos(),
+                min_rtt_ns: view.min_rtt.as_nanos(),
                 why: if begins { WindowReason::Begin } else { why },
             });
         }
@@ -170,8 +170,8 @@ impl<P: Stream> Connection<P> {
             (told.active, told.suspected, told.backup) = path;
             tell(TraceEvent::PathState { subflow: id(r), active, suspected, backup });
         }
-        for ((timer, at_ns), told_ns) in timers(subflow).into_iter().zip(&mut told.timers_ns) {
-            if let Some(event) = timer_changed(Some(id(r)), timer, at_ns, told_ns) {
+        for ((timer, at), told_at) in timers(subflow).into_iter().zip(&mut told.timers) {
+            if let Some(event) = timer_changed(Some(id(r)), timer, at, told_at) {
                 tell(event);
             }
         }
@@ -179,30 +179,30 @@ impl<P: Stream> Connection<P> {
 
     /// Timers are about to be looked at whose time has come.
     #[cold]
-    pub(super) fn tell_expired(&mut self, now_ns: u64) {
+    pub(super) fn tell_expired(&mut self, now: Instant) {
         let Some(mut tracing) = self.trace.take() else { return };
-        let expired = |subflow, timer, at_ns| TraceEvent::TimerUpdated {
+        let expired = |subflow, timer, at: Instant| TraceEvent::TimerUpdated {
             subflow,
             timer,
             change: TimerChange::Expired,
-            at_ns: Some(at_ns),
+            at_ns: Some(at.as_nanos()),
         };
         for (r, subflow) in self.subflows.iter().enumerate() {
             tracing.told(r);
             let Tracing { to, subflows, .. } = &mut *tracing;
-            for (i, (timer, at_ns)) in timers(subflow).into_iter().enumerate() {
+            for (i, (timer, at)) in timers(subflow).into_iter().enumerate() {
                 // The probe takes the place of a timeout that is due too (RFC 8985 §7.2).
-                if at_ns <= now_ns && !(i == 0 && subflow.rack_timers_ns().1 <= now_ns) {
-                    subflows[r].timers_ns[i] = NEVER;
-                    to.event(now_ns, &expired(Some(id(r)), timer, at_ns));
+                if at <= Instant::from_nanos(now.as_nanos()) && !(i == 0 && subflow.rack_timers().1 <= now) {
+                    subflows[r].timers[i] = Instant::NEVER;
+                    to.event(now, &expired(Some(id(r)), timer, at));
                 }
             }
         }
-        let own_ns = self.own_timers_ns();
-        for (i, (timer, at_ns)) in CONNECTION_TIMERS.into_iter().zip(own_ns).enumerate() {
-            if at_ns <= now_ns {
-                tracing.timers_ns[i] = NEVER;
-                tracing.to.event(now_ns, &expired(None, timer, at_ns));
+        let own = self.own_timers();
+        for (i, (timer, at)) in CONNECTION_TIMERS.into_iter().zip(own).enumerate() {
+            if at <= now {
+                tracing.timers[i] = Instant::NEVER;
+                tracing.to.event(now, &expired(None, timer, at));
             }
         }
         self.trace = Some(tracing);
@@ -210,10 +210,10 @@ impl<P: Stream> Connection<P> {
 
     /// The last segment written, new on subflow `r`, goes out with `bytes` of data from `offset` on.
     #[inline]
-    pub(super) fn tell_sent(&mut self, now_ns: u64, r: usize, (offset, bytes, fin): (Offset, u64, bool), why: Sent) {
+    pub(super) fn tell_sent(&mut self, now: Instant, r: usize, (offset, bytes, fin): (Offset, u64, bool), why: Sent) {
         if self.trace.is_some() {
             let seq = self.subflows[r].snd_nxt - bytes - u64::from(fin);
-            self.tell_segment(now_ns, r, (seq, offset, bytes, fin), why);
+            self.tell_segment(now, r, (seq, offset, bytes, fin), why);
         }
     }
 
@@ -221,12 +221,12 @@ impl<P: Stream> Connection<P> {
     #[cold]
     pub(super) fn tell_segment(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         r: usize,
         (seq, offset, bytes, fin): (u64, Offset, u64, bool),
         why: Sent,
     ) {
-        self.observe(now_ns, Some(r));
+        self.observe(now, Some(r));
         let repeated = matches!(why, Sent::Probe | Sent::Retransmission | Sent::Timeout);
         if let Some(tracing) = &mut self.trace {
             if why == Sent::Probe {
@@ -239,10 +239,10 @@ impl<P: Stream> Connection<P> {
                 others.for_each(|(other, _)| from.insert(other));
                 let from = ids(from);
                 let data_offset = offset.octets();
-                tracing.to.event(now_ns, &TraceEvent::Reinjected { from, to: id(r), data_offset, bytes, why: reason });
+                tracing.to.event(now, &TraceEvent::Reinjected { from, to: id(r), data_offset, bytes, why: reason });
             }
         }
-        self.tell(now_ns, |c| TraceEvent::SegmentSent {
+        self.tell(now, |c| TraceEvent::SegmentSent {
             subflow: id(r),
             seq,
             bytes,
@@ -253,7 +253,7 @@ impl<P: Stream> Connection<P> {
             cwnd_segments: c.views[r].cwnd,
         });
         if self.level.is_multipath() && bytes > 0 && !repeated {
-            self.tell(now_ns, |c| {
+            self.tell(now, |c| {
                 let data_fin = c.ending.requested && offset + bytes == c.tx.end();
                 let dsn = c.numbers.ours(offset).on_wire();
                 TraceEvent::Mapping { subflow: id(r), dsn, ssn: seq as u32, bytes, data_fin }
@@ -265,7 +265,7 @@ impl<P: Stream> Connection<P> {
     #[inline]
     pub(super) fn tell_queued(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         from: Option<usize>,
         (start, end): (Offset, Offset),
         why: ReinjectionReason,
@@ -276,19 +276,19 @@ impl<P: Stream> Connection<P> {
                 tracing.queue(una, start, end, why);
             }
             let (data_offset, bytes) = (start.octets(), end - start);
-            self.tell(now_ns, |_| TraceEvent::ReinjectionQueued { from: from.map(id), data_offset, bytes, why });
+            self.tell(now, |_| TraceEvent::ReinjectionQueued { from: from.map(id), data_offset, bytes, why });
         }
     }
 
     /// An option goes out, or was taken; of those that are no matter of addresses nothing is told.
     #[inline]
-    pub(super) fn tell_option(&mut self, now_ns: u64, r: usize, option: &MptcpOption, direction: Direction) {
+    pub(super) fn tell_option(&mut self, now: Instant, r: usize, option: &MptcpOption, direction: Direction) {
         if self.trace.is_none() {
             return;
         }
         let mut told = |option, address_id, address, backup| {
             let event = TraceEvent::Address { subflow: id(r), option, direction, address_id, address, backup };
-            self.tell(now_ns, |_| event);
+            self.tell(now, |_| event);
         };
         match option {
             MptcpOption::AddAddr(add) => {
@@ -307,11 +307,11 @@ impl<P: Stream> Connection<P> {
 
     /// Nothing is sent for now.
     #[inline]
-    pub(super) fn tell_pause(&mut self, now_ns: u64, why: Pause) {
+    pub(super) fn tell_pause(&mut self, now: Instant, why: Pause) {
         if let Some(tracing) = &mut self.trace
             && tracing.pause.replace(why) != Some(why)
         {
-            self.tell(now_ns, |_| TraceEvent::Paused { why });
+            self.tell(now, |_| TraceEvent::Paused { why });
         }
     }
 
@@ -319,7 +319,7 @@ impl<P: Stream> Connection<P> {
     #[cold]
     pub(super) fn tell_decision(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         (demand, place, available_bytes): (Demand, Offset, u64),
         decision: &Decision,
         burst: bool,
@@ -360,7 +360,7 @@ impl<P: Stream> Connection<P> {
             _ if candidates.iter().any(|c| c.verdict == Verdict::Chosen && shortest(c)) => Reason::ShortestRtt,
             _ => Reason::Rule,
         };
-        self.tell(now_ns, |c| TraceEvent::Scheduled {
+        self.tell(now, |c| TraceEvent::Scheduled {
             scheduler: c.scheduler.name(),
             data_offset: place.octets(),
             available_bytes,
@@ -374,7 +374,7 @@ impl<P: Stream> Connection<P> {
 
     /// The subflows that are open, as the scheduler saw them, with what stands against each.
     fn candidates(&self, chosen: SubflowSet, tried: SubflowSet) -> Vec<Candidate> {
-        let quickest = ids(chosen).iter().filter_map(|r| self.views.get(usize::from(r.0))).map(|v| v.srtt_ns).min();
+        let quickest = ids(chosen).iter().filter_map(|r| self.views.get(usize::from(r.0))).map(|v| v.srtt).min();
         let preferred = self.views.iter().any(|v| usable(v) && !v.backup);
         let verdict = |r: usize, view: &View| match () {
             () if chosen.contains(r) => Verdict::Chosen,
@@ -385,13 +385,13 @@ impl<P: Stream> Connection<P> {
             () if !view.has_room() => Verdict::WindowFull,
             () if tried.contains(r) => Verdict::CarriedIt,
             () if view.backup && preferred => Verdict::Backup,
-            () if quickest.is_some_and(|srtt_ns| srtt_ns < view.srtt_ns) => Verdict::Slower,
+            () if quickest.is_some_and(|srtt| srtt < view.srtt) => Verdict::Slower,
             () => Verdict::PassedOver,
         };
         let open = self.views.iter().enumerate().filter(|&(r, _)| self.subflows[r].is_open());
         let candidate = |(r, view): (usize, &View)| Candidate {
             subflow: id(r),
-            srtt_ns: view.srtt_ns,
+            srtt_ns: view.srtt.as_nanos(),
             cwnd_segments: view.cwnd,
             in_flight_segments: view.in_flight,
             room_segments: view.free_segments(),
@@ -403,14 +403,14 @@ impl<P: Stream> Connection<P> {
     }
 }
 
-/// What is to be told of a timer; `told_ns` is what was, and is brought up to date.
-fn timer_changed(subflow: Option<SubflowId>, timer: Timer, at_ns: u64, told_ns: &mut u64) -> Option<TraceEvent> {
-    let before_ns = std::mem::replace(told_ns, at_ns);
-    let (change, at_ns) = match (before_ns, at_ns) {
-        (NEVER, NEVER) => return None,
-        (NEVER, at_ns) => (TimerChange::Set, at_ns),
-        (before_ns, NEVER) => (TimerChange::Cancelled, before_ns),
+/// What is to be told of a timer; `told_at` is what was, and is brought up to date.
+fn timer_changed(subflow: Option<SubflowId>, timer: Timer, at: Instant, told_at: &mut Instant) -> Option<TraceEvent> {
+    let before_at = std::mem::replace(told_at, at);
+    let (change, at) = match (before_at, at) {
+        (Instant::NEVER, Instant::NEVER) => return None,
+        (Instant::NEVER, at) => (TimerChange::Set, at),
+        (before_at, Instant::NEVER) => (TimerChange::Cancelled, before_at),
         _ => return None,
     };
-    Some(TraceEvent::TimerUpdated { subflow, timer, change, at_ns: Some(at_ns) })
+    Some(TraceEvent::TimerUpdated { subflow, timer, change, at_ns: Some(at.as_nanos()) })
 }

@@ -8,21 +8,22 @@ use super::outgoing::{Attempt, Form, Outgoing};
 use crate::names::SubflowId;
 use crate::queue::Stream;
 use crate::tcp::subflow::State;
+use crate::time::Instant;
 use crate::trace::Sent;
 use crate::waits::Sending;
 
 impl<P: Stream> Connection<P> {
     /// The next segment to send now and the subflow it goes out on. Call until `None`.
-    pub fn transmit(&mut self, now_ns: u64) -> Option<(SubflowId, Segment<P>)> {
+    pub fn transmit(&mut self, now: Instant) -> Option<(SubflowId, Segment<P>)> {
         let mut out = Outgoing::default();
-        self.transmit_into(now_ns, &mut out).map(|subflow| (subflow, out.segment))
+        self.transmit_into(now, &mut out).map(|subflow| (subflow, out.segment))
     }
 
     /// As [`transmit`](Self::transmit), with the segment written over that of `out`: a driver that keeps one for this
     /// purpose saves the copies. With `None`, `out` is what it was or nothing of use.
     #[inline]
-    pub fn transmit_into(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<SubflowId> {
-        let (subflow, form) = self.transmit_either(now_ns, out)?;
+    pub fn transmit_into(&mut self, now: Instant, out: &mut Outgoing<P>) -> Option<SubflowId> {
+        let (subflow, form) = self.transmit_either(now, out)?;
         if form != Form::Whole {
             out.expand();
         }
@@ -32,44 +33,44 @@ impl<P: Stream> Connection<P> {
     /// As [`transmit_into`](Self::transmit_into); the answer says whether the segment is the compact one of `out`, or the
     /// whole one.
     #[inline]
-    pub fn transmit_either(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<(SubflowId, Form)> {
-        self.set_clock(now_ns);
+    pub fn transmit_either(&mut self, now: Instant, out: &mut Outgoing<P>) -> Option<(SubflowId, Form)> {
+        self.set_clock(now);
         if self.due.is_nothing() {
             return None;
         }
-        let r = self.transmit_due(now_ns, out)?;
+        let r = self.transmit_due(now, out)?;
         Some((SubflowId(r as u8), out.form))
     }
 
-    fn transmit_due(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
+    fn transmit_due(&mut self, now: Instant, out: &mut Outgoing<P>) -> Option<usize> {
         (out.form, out.sending, out.ecn) = (Form::Whole, Sending::First, Ecn::NotEct);
         if self.due.is_before_data()
-            && let Some(r) = self.transmit_first(now_ns, out)
+            && let Some(r) = self.transmit_first(now, out)
         {
-            self.observe(now_ns, Some(r));
+            self.observe(now, Some(r));
             return Some(r);
         }
         if self.due.data {
-            let sent = match self.transmit_full(now_ns, out) {
+            let sent = match self.transmit_full(now, out) {
                 Attempt::Sent(r) => Some(r),
                 Attempt::Nothing => None,
-                Attempt::Unknown => self.transmit_data(now_ns, out),
+                Attempt::Unknown => self.transmit_data(now, out),
             };
             if sent.is_some() {
                 return sent;
             }
             self.due.data = false;
             if self.due.frto_waits && self.release_retransmissions() {
-                return self.transmit_due(now_ns, out);
+                return self.transmit_due(now, out);
             }
         }
         while let Some(r) = self.due.acks.pop() {
             if self.subflows[r].ack.now && (self.subflows[r].is_synchronised() || self.is_challenged_early(r)) {
                 if self.is_known_usual(r) {
-                    self.compact_acknowledgment(now_ns, r, out);
+                    self.compact_acknowledgment(now, r, out);
                 } else {
-                    self.acknowledgment(now_ns, r, &mut out.segment);
-                    self.observe(now_ns, Some(r));
+                    self.acknowledgment(now, r, &mut out.segment);
+                    self.observe(now, Some(r));
                 }
                 return Some(r);
             }
@@ -84,16 +85,16 @@ impl<P: Stream> Connection<P> {
     }
 
     /// What goes before all data: SYN, reset, retransmissions, FIN, control options.
-    fn transmit_first(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
+    fn transmit_first(&mut self, now: Instant, out: &mut Outgoing<P>) -> Option<usize> {
         while self.due.attention.0 != 0 {
             let r = self.due.attention.0.trailing_zeros() as usize;
-            if self.transmit_urgent(now_ns, r, out) {
+            if self.transmit_urgent(now, r, out) {
                 return Some(r);
             }
             self.due.attention.pop();
         }
         if self.due.signals.0 != 0
-            && let Some((r, segment)) = self.transmit_signal(now_ns)
+            && let Some((r, segment)) = self.transmit_signal(now)
         {
             self.usual.forget();
             out.segment = segment;
@@ -103,43 +104,43 @@ impl<P: Stream> Connection<P> {
     }
 
     /// SYN, reset, retransmissions as the window allows, FIN.
-    fn transmit_urgent(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) -> bool {
+    fn transmit_urgent(&mut self, now: Instant, r: usize, out: &mut Outgoing<P>) -> bool {
         if self.subflows[r].reset_due {
             self.subflows[r].reset_due = false;
             self.usual.forget();
-            out.segment = self.reset(now_ns, r);
+            out.segment = self.reset(now, r);
             return true;
         }
         if self.subflows[r].syn_due {
             self.subflows[r].syn_due = false;
             self.usual.forget();
-            out.segment = self.syn(now_ns, r);
+            out.segment = self.syn(now, r);
             return true;
         }
         if self.owes_third_ack_alone(r) {
-            self.acknowledgment(now_ns, r, &mut out.segment);
+            self.acknowledgment(now, r, &mut out.segment);
             return true;
         }
-        if self.subflows[r].probe_due && self.tail_loss_probe(now_ns, r, out) {
+        if self.subflows[r].probe_due && self.tail_loss_probe(now, r, out) {
             return true;
         }
         if self.subflows[r].has_retransmission(&self.views[r]) && !self.holds_retransmissions(r) {
             let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
-            let Some((data, sending)) = subflow.retransmit(now_ns, view) else { return false };
+            let Some((data, sending)) = subflow.retransmit(now, view) else { return false };
             out.sending = sending;
-            subflow.pace(now_ns, data.payload.len(), view);
-            let deadline_ns = subflow.deadline_ns();
-            self.wake_by(deadline_ns);
+            subflow.pace(now, data.payload.len(), view);
+            let deadline = subflow.deadline();
+            self.wake_by(deadline);
             if self.trace.is_some() {
                 let again = self.subflows[r].board.sending_of(data.seq);
                 let why = if again == Sending::Timeout { Sent::Timeout } else { Sent::Retransmission };
-                self.tell_segment(now_ns, r, data.extent(), why);
+                self.tell_segment(now, r, data.extent(), why);
             }
-            self.data_segment::<false>(now_ns, r, data, out);
+            self.data_segment::<false>(now, r, data, out);
             return true;
         }
         if self.subflows[r].owes_fin() {
-            self.fin(now_ns, r, out);
+            self.fin(now, r, out);
             return true;
         }
         false

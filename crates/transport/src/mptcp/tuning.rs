@@ -6,6 +6,7 @@ use super::state::tuning::Seen;
 use crate::memory::Ratio;
 use crate::queue::Stream;
 use crate::tcp::subflow::{State, Subflow};
+use crate::time::{Duration, Instant};
 
 impl<P: Stream> Connection<P> {
     /// The buffer has room for a larger window than subflow `r` announces.
@@ -23,7 +24,7 @@ impl<P: Stream> Connection<P> {
 
     /// A round trip of reading is over.
     #[cold]
-    pub(super) fn tune_window(&mut self, now_ns: u64) {
+    pub(super) fn tune_window(&mut self, now: Instant) {
         let (read, unread) = (self.rx.window.bytes_read(), self.rx.unread());
         let Some(tuning) = &mut self.rx.window.tuning else { return };
         // A subflow counts from its SYN on.
@@ -31,11 +32,11 @@ impl<P: Stream> Connection<P> {
             !matches!(s.state, State::SynReceived | State::TimeWait | State::Closed)
                 && (s.state != State::SynSent || s.snd_nxt > 0)
         };
-        let (rtt_ns, ratio) = self.subflows.iter().filter(there).fold((0, Ratio::MOST), |(rtt_ns, ratio), s| {
-            (s.receive_rtt_ns().max(rtt_ns), s.rcv_ssthresh.ratio.min(ratio))
+        let (rtt, ratio) = self.subflows.iter().filter(there).fold((Duration::ZERO, Ratio::MOST), |(rtt, ratio), s| {
+            (s.receive_rtt().max(rtt), s.rcv_ssthresh.ratio.min(ratio))
         });
-        let seen = Seen { rtt_ns, ratio, read, unread: if tuning.shared { 0 } else { unread } };
-        if tuning.next_round(now_ns, seen) {
+        let seen = Seen { rtt, ratio, read, unread: if tuning.shared { 0 } else { unread } };
+        if tuning.next_round(now, seen) {
             let room = tuning.room();
             let data = room.ratio.data(room.memory.into());
             for subflow in &mut self.subflows {

@@ -44,12 +44,14 @@ impl PathPolicy for Backup {
 mod tests {
     use super::super::testing::{ask, local, remote};
     use super::*;
+    use crate::time::Instant;
 
     #[test]
     fn all_but_the_first_path_are_backups() {
         let addresses = [local(0), local(1), local(2)];
         let both = [remote(0), remote(1)];
-        let context = PathContext { now_ns: 0, initiator: true, local: &addresses, remote: &both, open: &[(0, 0)] };
+        let context =
+            PathContext { now: Instant::ZERO, initiator: true, local: &addresses, remote: &both, open: &[(0, 0)] };
         let actions = ask(&mut Backup::default(), PathEvent::FullyEstablished, &context);
         let join = |local_id, remote_id, backup| PathAction::Join { local_id, remote_id, backup };
         let expected = [join(0, 1, false), join(1, 0, true), join(1, 1, true), join(2, 0, true), join(2, 1, true)];

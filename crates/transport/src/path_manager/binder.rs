@@ -54,12 +54,18 @@ impl PathPolicy for Binder {
 mod tests {
     use super::super::testing::{ask, join, local, remote};
     use super::*;
+    use crate::time::Instant;
 
     #[test]
     fn joins_through_the_gateways_given_and_no_others() {
         let addresses = [local(0), local(1), local(2)];
-        let context =
-            PathContext { now_ns: 0, initiator: true, local: &addresses, remote: &[remote(0)], open: &[(0, 0)] };
+        let context = PathContext {
+            now: Instant::ZERO,
+            initiator: true,
+            local: &addresses,
+            remote: &[remote(0)],
+            open: &[(0, 0)],
+        };
         let mut binder = Binder::new(vec![2, 0, 9]);
         assert_eq!(ask(&mut binder, PathEvent::FullyEstablished, &context), [join(2, 0), join(0, 0)]);
         assert!(ask(&mut binder, PathEvent::Timer, &context).is_empty());

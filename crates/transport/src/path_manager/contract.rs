@@ -9,6 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::{LocalAddress, PathAction, PathContext, PathEvent, PathPolicy, RemoteAddress};
 use crate::draw::Draw;
+use crate::time::{Duration, Instant};
 
 /// A rule that a path manager broke, and where.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -22,7 +23,7 @@ pub struct Violation {
     pub action: Option<PathAction>,
 }
 
-const SECOND: u64 = 1_000_000_000;
+const SECOND: Duration = Duration::from_secs(1);
 /// Actions in answer to one event, and attempts at one path that never works, in an hour.
 const MOST_ACTIONS: usize = 64;
 const MOST_ATTEMPTS: usize = 64;
@@ -68,8 +69,8 @@ struct Model {
     opening: Vec<(u8, u8)>,
     /// Paths that are not to be tried.
     barred: Vec<(u8, u8)>,
-    now_ns: u64,
-    wake_ns: u64,
+    now: Instant,
+    wake_at: Instant,
     step: usize,
     actions: Vec<(usize, PathAction)>,
 }
@@ -91,8 +92,8 @@ impl Model {
             open: vec![(0, 0)],
             opening: Vec::new(),
             barred: Vec::new(),
-            now_ns: SECOND,
-            wake_ns: u64::MAX,
+            now: Instant::from_secs(1),
+            wake_at: Instant::NEVER,
             step: 0,
             actions: Vec::new(),
         }
@@ -101,7 +102,7 @@ impl Model {
     fn run(mut self) -> Result<Vec<(usize, PathAction)>, Violation> {
         for step in 0..600 {
             self.step = step;
-            self.now_ns += self.draw.below(2 * SECOND);
+            self.now += Duration::from_nanos(self.draw.below(2 * SECOND.as_nanos()));
             let event = self.next();
             if let Some(event) = event {
                 self.tell(event)?;
@@ -112,8 +113,8 @@ impl Model {
 
     /// What happens next, as the transport would see it.
     fn next(&mut self) -> Option<PathEvent> {
-        if self.wake_ns <= self.now_ns {
-            self.wake_ns = u64::MAX;
+        if self.wake_at <= self.now {
+            self.wake_at = Instant::NEVER;
             return Some(PathEvent::Timer);
         }
         let transient = self.draw.below(3) != 0;
@@ -166,7 +167,7 @@ impl Model {
     fn tell(&mut self, event: PathEvent) -> Result<(), Violation> {
         let mut actions = Vec::new();
         let context = PathContext {
-            now_ns: self.now_ns,
+            now: self.now,
             initiator: self.initiator,
             local: &self.local,
             remote: &self.remote,
@@ -201,7 +202,7 @@ impl Model {
                 {
                     Some("only subflows that are open are closed or change their priority")
                 }
-                PathAction::WakeAt { at_ns } if at_ns < self.now_ns => Some("a wake-up does not lie in the past"),
+                PathAction::WakeAt { at } if at < self.now => Some("a wake-up does not lie in the past"),
                 _ => None,
             };
             if let Some(rule) = rule {
@@ -220,7 +221,7 @@ impl Model {
                 self.open.push((local_id, remote_id));
                 self.opening.push((local_id, remote_id));
             }
-            PathAction::WakeAt { at_ns } => self.wake_ns = self.wake_ns.min(at_ns.max(self.now_ns + 1)),
+            PathAction::WakeAt { at } => self.wake_at = self.wake_at.min(at.max(self.now + Duration::NANOSECOND)),
             _ => {}
         }
     }
@@ -230,16 +231,16 @@ impl Model {
         self.begun = true;
         self.initiator = true;
         self.remote.push(remote(1));
-        let until_ns = self.now_ns + 3600 * SECOND;
+        let until = self.now + Duration::from_secs(3600);
         self.tell(PathEvent::FullyEstablished)?;
-        while self.now_ns < until_ns {
+        while self.now < until {
             self.step += 1;
             if let Some(ids) = self.opening.pop() {
-                self.now_ns += SECOND / 10;
+                self.now += SECOND / 10;
                 let event = self.close(ids, true);
                 self.tell(event)?;
-            } else if self.wake_ns < u64::MAX {
-                (self.now_ns, self.wake_ns) = (self.wake_ns.max(self.now_ns), u64::MAX);
+            } else if self.wake_at < Instant::NEVER {
+                (self.now, self.wake_at) = (self.wake_at.max(self.now), Instant::NEVER);
                 self.tell(PathEvent::Timer)?;
             } else {
                 return Ok(());

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::super::{Binder, Choice};
 use super::*;
 use crate::plugin::Origin;
+use crate::time::{Duration, Instant};
 
 #[test]
 fn the_built_in_path_managers_conform() {
@@ -63,10 +64,12 @@ impl PathPolicy for Broken {
                 actions.push(PathAction::Close { local_id: 6, remote_id: 6 });
             }
             (Fault::AnnouncesTheUnknown, _) if begins => actions.push(PathAction::Announce { local_id: 9, port: None }),
-            (Fault::WakesInThePast, _) => actions.push(PathAction::WakeAt { at_ns: context.now_ns - 1 }),
-            (Fault::Floods, _) => actions.extend([PathAction::WakeAt { at_ns: u64::MAX }; 100]),
+            (Fault::WakesInThePast, _) => actions.push(PathAction::WakeAt { at: context.now - Duration::NANOSECOND }),
+            (Fault::Floods, _) => actions.extend([PathAction::WakeAt { at: Instant::NEVER }; 100]),
             (Fault::RemembersOthers, _) if begins => {
-                actions.push(PathAction::WakeAt { at_ns: context.now_ns + 1 + self.1 });
+                actions.push(PathAction::WakeAt {
+                    at: context.now + Duration::from_nanos(1) + Duration::from_nanos(self.1),
+                });
             }
             _ => {}
         }

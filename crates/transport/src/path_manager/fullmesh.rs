@@ -3,14 +3,15 @@
 use super::{PathAction, PathContext, PathEvent, PathPolicy};
 use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::plugin::Origin;
+use crate::time::{Duration, Instant};
 
 /// A pair that lost its subflow is tried again after this time, then after twice as long, and so on.
-const RETRY_NS: u64 = 1_000_000_000;
+const RETRY: Duration = Duration::from_secs(1);
 /// The interval grows so many times: to 64 s.
 const DOUBLINGS: u32 = 6;
 /// So many attempts in a row; a subflow that lasted a minute begins a new row.
 const ATTEMPTS: u32 = 8;
-const LASTED_NS: u64 = 60_000_000_000;
+const LASTED: Duration = Duration::from_secs(60);
 
 /// A pair of addresses that has, or had, a subflow.
 #[derive(Clone, Copy, Debug)]
@@ -18,9 +19,9 @@ struct Pair {
     ids: (u8, u8),
     backup: bool,
     attempts: u32,
-    established_ns: u64,
+    established_at: Instant,
     /// When to try again; `u64::MAX`: not.
-    retry_ns: u64,
+    retry_at: Instant,
 }
 
 /// The initiator joins from each of its addresses to each of the peer's, once it may, and to each that is announced
@@ -57,7 +58,8 @@ impl Fullmesh {
         let i = match self.pairs.iter().position(|p| p.ids == ids) {
             Some(i) => i,
             None => {
-                let pair = Pair { ids, backup: false, attempts: 0, established_ns: 0, retry_ns: u64::MAX };
+                let pair =
+                    Pair { ids, backup: false, attempts: 0, established_at: Instant::ZERO, retry_at: Instant::NEVER };
                 self.pairs.push(pair);
                 self.pairs.len() - 1
             }
@@ -84,7 +86,7 @@ impl Fullmesh {
                 if local.address.is_ipv4() == remote.address.is_ipv4() && !context.open.contains(&ids) {
                     let pair = self.pair(ids);
                     pair.backup = local.backup;
-                    (pair.attempts, pair.retry_ns) = (0, u64::MAX);
+                    (pair.attempts, pair.retry_at) = (0, Instant::NEVER);
                     actions.push(PathAction::Join { local_id: ids.0, remote_id: ids.1, backup: local.backup });
                 }
             }
@@ -95,34 +97,35 @@ impl Fullmesh {
         if context.open.contains(&ids) {
             return;
         }
-        let (now_ns, alone) = (context.now_ns, context.open.is_empty());
+        let (now, alone) = (context.now, context.open.is_empty());
         let pair = self.pair(ids);
-        if pair.established_ns > 0 && now_ns - pair.established_ns >= LASTED_NS {
+        if !pair.established_at.is_zero() && now - pair.established_at >= LASTED {
             pair.attempts = 0;
         }
-        pair.established_ns = 0;
+        pair.established_at = Instant::ZERO;
         if !transient || pair.attempts == ATTEMPTS {
-            pair.retry_ns = u64::MAX;
+            pair.retry_at = Instant::NEVER;
             return;
         }
-        let wait_ns = if alone && pair.attempts == 0 { 0 } else { RETRY_NS << pair.attempts.min(DOUBLINGS) };
+        let wait =
+            if alone && pair.attempts == 0 { Duration::ZERO } else { RETRY.doubled(pair.attempts.min(DOUBLINGS)) };
         pair.attempts += 1;
-        pair.retry_ns = now_ns + wait_ns;
-        actions.push(PathAction::WakeAt { at_ns: pair.retry_ns });
+        pair.retry_at = now + wait;
+        actions.push(PathAction::WakeAt { at: pair.retry_at });
     }
 
     fn retry(&mut self, context: &PathContext<'_>, actions: &mut Vec<PathAction>) {
         for pair in &mut self.pairs {
-            if pair.retry_ns <= context.now_ns {
-                pair.retry_ns = u64::MAX;
+            if pair.retry_at <= context.now {
+                pair.retry_at = Instant::NEVER;
                 let known = context.local.iter().any(|a| a.id == pair.ids.0)
                     && context.remote.iter().any(|a| a.id == pair.ids.1);
                 if known && !context.open.contains(&pair.ids) {
                     let (local_id, remote_id) = pair.ids;
                     actions.push(PathAction::Join { local_id, remote_id, backup: pair.backup });
                 }
-            } else if pair.retry_ns < u64::MAX {
-                actions.push(PathAction::WakeAt { at_ns: pair.retry_ns });
+            } else if pair.retry_at < Instant::NEVER {
+                actions.push(PathAction::WakeAt { at: pair.retry_at });
             }
         }
     }
@@ -150,7 +153,7 @@ impl PathPolicy for Fullmesh {
             PathEvent::AddressAdded { .. } | PathEvent::AddressEchoed { .. } => {}
             PathEvent::AddressRemoved { remote_id } => self.pairs.retain(|p| p.ids.1 != remote_id),
             PathEvent::SubflowEstablished { local_id, remote_id } => {
-                self.pair((local_id, remote_id)).established_ns = context.now_ns.max(1);
+                self.pair((local_id, remote_id)).established_at = context.now.max(Instant::from_nanos(1));
             }
             PathEvent::SubflowClosed { local_id, remote_id, transient } => {
                 self.closed((local_id, remote_id), transient, context, actions);
@@ -171,14 +174,19 @@ impl PathPolicy for Fullmesh {
 #[cfg(test)]
 mod tests {
     use super::super::LocalAddress;
-    use super::super::testing::{SECOND, ask, closed, join, local, remote};
+    use super::super::testing::{ask, closed, join, local, remote};
     use super::*;
 
     #[test]
     fn joins_all_pairs_but_those_that_are_open() {
         let addresses = [local(0), local(1), LocalAddress { backup: true, ..local(2) }];
-        let context =
-            PathContext { now_ns: 0, initiator: true, local: &addresses, remote: &[remote(0)], open: &[(0, 0)] };
+        let context = PathContext {
+            now: Instant::ZERO,
+            initiator: true,
+            local: &addresses,
+            remote: &[remote(0)],
+            open: &[(0, 0)],
+        };
         let mut mesh = Fullmesh::default();
         let backup = PathAction::Join { local_id: 2, remote_id: 0, backup: true };
         assert_eq!(ask(&mut mesh, PathEvent::FullyEstablished, &context), [join(1, 0), backup]);
@@ -192,8 +200,13 @@ mod tests {
     #[test]
     fn an_address_that_is_gone_is_withdrawn_and_joined_from_when_it_is_back() {
         let addresses = [local(0), local(1)];
-        let context =
-            PathContext { now_ns: 0, initiator: true, local: &addresses, remote: &[remote(0)], open: &[(0, 0)] };
+        let context = PathContext {
+            now: Instant::ZERO,
+            initiator: true,
+            local: &addresses,
+            remote: &[remote(0)],
+            open: &[(0, 0)],
+        };
         let mut mesh = Fullmesh::default();
         let back = PathEvent::LocalAddressAdded { local_id: 1 };
         assert!(ask(&mut mesh, back, &context).is_empty(), "before the peer has proved that it speaks MPTCP");
@@ -208,8 +221,13 @@ mod tests {
     #[test]
     fn the_accepting_side_announces_and_does_not_join() {
         let addresses = [local(0), local(1)];
-        let context =
-            PathContext { now_ns: 0, initiator: false, local: &addresses, remote: &[remote(0)], open: &[(0, 0)] };
+        let context = PathContext {
+            now: Instant::ZERO,
+            initiator: false,
+            local: &addresses,
+            remote: &[remote(0)],
+            open: &[(0, 0)],
+        };
         let mut mesh = Fullmesh::default();
         let announce = PathAction::Announce { local_id: 1, port: None };
         assert_eq!(ask(&mut mesh, PathEvent::FullyEstablished, &context), [announce]);
@@ -220,35 +238,46 @@ mod tests {
     #[test]
     fn a_lost_subflow_is_tried_again_ever_later_and_given_up() {
         let addresses = [local(0), local(1)];
-        let mut context =
-            PathContext { now_ns: SECOND, initiator: true, local: &addresses, remote: &[remote(0)], open: &[(0, 0)] };
+        let mut context = PathContext {
+            now: Instant::from_secs(1),
+            initiator: true,
+            local: &addresses,
+            remote: &[remote(0)],
+            open: &[(0, 0)],
+        };
         let mut mesh = Fullmesh::default();
         ask(&mut mesh, PathEvent::FullyEstablished, &context);
         ask(&mut mesh, PathEvent::SubflowEstablished { local_id: 1, remote_id: 0 }, &context);
         for wait_s in [1, 2, 4, 8, 16, 32, 64, 64] {
-            let at_ns = context.now_ns + wait_s * SECOND;
-            assert_eq!(ask(&mut mesh, closed(1, 0), &context), [PathAction::WakeAt { at_ns }]);
-            context.now_ns = at_ns - 1;
-            assert_eq!(ask(&mut mesh, PathEvent::Timer, &context), [PathAction::WakeAt { at_ns }], "too early");
-            context.now_ns = at_ns;
+            let at = context.now + Duration::from_secs(wait_s);
+            assert_eq!(ask(&mut mesh, closed(1, 0), &context), [PathAction::WakeAt { at }]);
+            context.now = at - Duration::NANOSECOND;
+            assert_eq!(ask(&mut mesh, PathEvent::Timer, &context), [PathAction::WakeAt { at }], "too early");
+            context.now = at;
             assert_eq!(ask(&mut mesh, PathEvent::Timer, &context), [join(1, 0)]);
         }
         assert!(ask(&mut mesh, closed(1, 0), &context).is_empty());
         // A subflow that lasted begins again.
         ask(&mut mesh, PathEvent::SubflowEstablished { local_id: 1, remote_id: 0 }, &context);
-        context.now_ns += LASTED_NS;
-        let at_ns = context.now_ns + SECOND;
-        assert_eq!(ask(&mut mesh, closed(1, 0), &context), [PathAction::WakeAt { at_ns }]);
+        context.now += LASTED;
+        let at = context.now + Duration::from_secs(1);
+        assert_eq!(ask(&mut mesh, closed(1, 0), &context), [PathAction::WakeAt { at }]);
     }
 
     #[test]
     fn the_last_subflow_is_replaced_at_once_and_one_closed_for_good_is_not() {
         let addresses = [local(0)];
-        let context = PathContext { now_ns: 5, initiator: true, local: &addresses, remote: &[remote(0)], open: &[] };
+        let context = PathContext {
+            now: Instant::from_nanos(5),
+            initiator: true,
+            local: &addresses,
+            remote: &[remote(0)],
+            open: &[],
+        };
         let mut mesh = Fullmesh::default();
         let for_good = PathEvent::SubflowClosed { local_id: 0, remote_id: 0, transient: false };
         assert!(ask(&mut mesh, for_good, &context).is_empty());
-        assert_eq!(ask(&mut mesh, closed(0, 0), &context), [PathAction::WakeAt { at_ns: 5 }]);
+        assert_eq!(ask(&mut mesh, closed(0, 0), &context), [PathAction::WakeAt { at: Instant::from_nanos(5) }]);
         assert_eq!(ask(&mut mesh, PathEvent::Timer, &context), [join(0, 0)]);
     }
 }

@@ -435,7 +435,7 @@ impl PathPolicy for Linux {
                 if self.is_pending {
                     // The kernel's worker begins a little later, and with an announcement that came in the same segment.
                     self.is_due = true;
-                    actions.push(PathAction::WakeAt { at_ns: context.now_ns });
+                    actions.push(PathAction::WakeAt { at: context.now });
                 }
             }
             PathEvent::Timer => {

@@ -24,6 +24,7 @@ built_in! {
 use std::net::{IpAddr, SocketAddr};
 
 use crate::algorithm::{self, Family, Row, built_in};
+use crate::time::Instant;
 
 /// An address of this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,7 +101,7 @@ pub enum PathEvent {
 #[derive(Clone, Copy, Debug)]
 pub struct PathContext<'a> {
     /// Now.
-    pub now_ns: u64,
+    pub now: Instant,
     /// Whether this host opened the connection; the others' ports take no subflows, so only that side joins.
     pub initiator: bool,
     /// The addresses of this host that may be used, the connection's own first.
@@ -154,7 +155,7 @@ pub enum PathAction {
     /// Send [`PathEvent::Timer`] at this time.
     WakeAt {
         /// When.
-        at_ns: u64,
+        at: Instant,
     },
 }
 
@@ -211,8 +212,6 @@ pub(crate) mod testing {
 
     use super::*;
     use std::net::Ipv4Addr;
-
-    pub const SECOND: u64 = 1_000_000_000;
 
     pub fn local(id: u8) -> LocalAddress {
         LocalAddress { id, address: IpAddr::V4(Ipv4Addr::new(10, 0, id, 2)), backup: false }

@@ -60,12 +60,18 @@ impl PathPolicy for Ndiffports {
 mod tests {
     use super::super::testing::{ask, closed, join, local, remote};
     use super::*;
+    use crate::time::Instant;
 
     #[test]
     fn opens_the_number_asked_for_between_the_first_addresses() {
         let addresses = [local(0), local(1)];
-        let context =
-            PathContext { now_ns: 0, initiator: true, local: &addresses, remote: &[remote(0)], open: &[(0, 0)] };
+        let context = PathContext {
+            now: Instant::ZERO,
+            initiator: true,
+            local: &addresses,
+            remote: &[remote(0)],
+            open: &[(0, 0)],
+        };
         assert_eq!(ask(&mut Ndiffports::new(4), PathEvent::FullyEstablished, &context), [join(0, 0); 3]);
         assert!(ask(&mut Ndiffports::new(1), PathEvent::FullyEstablished, &context).is_empty());
         let accepting = PathContext { initiator: false, ..context };

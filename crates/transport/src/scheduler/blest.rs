@@ -5,6 +5,7 @@ use super::{Context, Decision, Demand, MinRtt, PacketScheduler};
 use crate::algorithm::{About, Algorithm, Given, Make, Parameter};
 use crate::congestion::View;
 use crate::plugin::Origin;
+use crate::time::{Duration, Instant};
 
 /// Smallest RTT first, but when the fastest subflow f is full, a slower one s is used only if f will not run out of
 /// window while the segment travels on s: it waits when X·λ > |M| − MSS_s·(inflight_s + 1), where |M| is the whole
@@ -15,7 +16,7 @@ pub struct Blest {
     slow_start: bool,
     lambda: f64,
     window_blocks: u64,
-    next_change_ns: u64,
+    next_change: Instant,
 }
 
 impl Algorithm for Blest {
@@ -39,7 +40,7 @@ impl Make for Blest {
 
 impl Default for Blest {
     fn default() -> Self {
-        Blest { slow_start: true, lambda: 1.2, window_blocks: 0, next_change_ns: 0 }
+        Blest { slow_start: true, lambda: 1.2, window_blocks: 0, next_change: Instant::ZERO }
     }
 }
 
@@ -54,18 +55,18 @@ impl Blest {
 
     /// At most once in the smallest RTT of the slow subflow.
     fn learn(&mut self, slow: &View, context: &Context) {
-        if context.now_ns < self.next_change_ns {
+        if context.now < self.next_change {
             return;
         }
         let step = if context.window_blocks > self.window_blocks { 0.04 } else { -0.01 };
         self.lambda = (self.lambda + step).clamp(*LAMBDA.start(), *LAMBDA.end());
         self.window_blocks = context.window_blocks;
-        self.next_change_ns = context.now_ns + slow.min_rtt_ns;
+        self.next_change = context.now + slow.min_rtt;
     }
 
     /// Bytes that `fast` can send while a segment travels on `slow`.
     fn fast_bytes(&self, fast: &View, slow: &View) -> f64 {
-        let rounds = (slow.srtt_ns / fast.srtt_ns.max(1) + 1) as f64;
+        let rounds = (slow.srtt / fast.srtt.max(Duration::NANOSECOND) + 1) as f64;
         let segments = if !self.slow_start {
             (fast.cwnd + (rounds - 1.0) / 2.0) * rounds
         } else if fast.ssthresh.is_infinite() {
@@ -92,7 +93,7 @@ impl PacketScheduler for Blest {
         let on_slow = u64::from(slow.mss) * (u64::from(slow.in_flight) + 1);
         let free = context.window_bytes.saturating_sub(on_slow);
         if self.fast_bytes(fast, slow) * self.lambda > free as f64 {
-            Decision::Wait { until_ns: u64::MAX }
+            Decision::Wait { until: Instant::NEVER }
         } else {
             decision
         }
@@ -104,8 +105,8 @@ mod tests {
     use super::*;
 
     fn view(srtt_ms: u64, in_flight: u32) -> View {
-        let srtt_ns = srtt_ms * 1_000_000;
-        View { srtt_ns, min_rtt_ns: srtt_ns, in_flight, active: true, ssthresh: 1.0, ..View::new(10.0, 1000) }
+        let srtt = Duration::from_millis(srtt_ms);
+        View { srtt, min_rtt: srtt, in_flight, active: true, ssthresh: 1.0, ..View::new(10.0, 1000) }
     }
 
     fn context(window: u64) -> Context<'static> {
@@ -120,7 +121,7 @@ mod tests {
         // window must be 89.25 kB beside the slow segment's 1 kB.
         let group = [view(20, 10), view(100, 0)];
         let decide = |free| Blest::default().choose(Demand::New, &group, &context(free));
-        assert_eq!(decide(90_000), Decision::Wait { until_ns: u64::MAX });
+        assert_eq!(decide(90_000), Decision::Wait { until: Instant::NEVER });
         assert!(matches!(decide(91_000), Decision::Send { .. }));
     }
 
@@ -130,7 +131,7 @@ mod tests {
         // 75 kB · 1.19 = 89.25 kB; with 3 segments in flight on the slow one |M| must be 93.25 kB.
         let group = [view(20, 10), view(100, 3)];
         let decide = |window| Blest::default().choose(Demand::New, &group, &context(window));
-        assert_eq!(decide(93_000), Decision::Wait { until_ns: u64::MAX });
+        assert_eq!(decide(93_000), Decision::Wait { until: Instant::NEVER });
         assert!(matches!(decide(93_500), Decision::Send { .. }));
     }
 
@@ -164,18 +165,18 @@ mod tests {
     fn lambda_learns_once_a_round_trip_within_its_bounds() {
         let mut blest = Blest::default();
         let slow = view(100, 0);
-        let mut now_ns = 0;
+        let mut now = Instant::ZERO;
         for window_blocks in 1..10 {
-            blest.learn(&slow, &Context { now_ns, window_blocks, ..context(0) });
+            blest.learn(&slow, &Context { now, window_blocks, ..context(0) });
             let before = blest.lambda;
-            blest.learn(&slow, &Context { now_ns: now_ns + 1, window_blocks: 99, ..context(0) });
+            blest.learn(&slow, &Context { now: now + Duration::NANOSECOND, window_blocks: 99, ..context(0) });
             assert_eq!(blest.lambda, before, "once in a round trip");
-            now_ns += 100_000_000;
+            now += Duration::from_millis(100);
         }
         assert_eq!(blest.lambda, 1.3);
         for _ in 0..50 {
-            blest.learn(&slow, &Context { now_ns, window_blocks: 9, ..context(0) });
-            now_ns += 100_000_000;
+            blest.learn(&slow, &Context { now, window_blocks: 9, ..context(0) });
+            now += Duration::from_millis(100);
         }
         assert_eq!(blest.lambda, 1.0);
     }
@@ -184,9 +185,9 @@ mod tests {
     fn lambda_rises_by_four_hundredths_and_falls_by_one() {
         let mut blest = Blest::default();
         let slow = view(100, 0);
-        for (now_ns, window_blocks, lambda) in [(0, 1, 1.24), (100_000_000, 1, 1.23), (200_000_000, 3, 1.27)] {
-            blest.learn(&slow, &Context { now_ns, window_blocks, ..context(0) });
-            assert!((blest.lambda - lambda).abs() < 1e-9, "{now_ns}: {}", blest.lambda);
+        for (now_ms, window_blocks, lambda) in [(0, 1, 1.24), (100, 1, 1.23), (200, 3, 1.27)] {
+            blest.learn(&slow, &Context { now: Instant::from_millis(now_ms), window_blocks, ..context(0) });
+            assert!((blest.lambda - lambda).abs() < 1e-9, "{now_ms}: {}", blest.lambda);
         }
     }
 
@@ -195,7 +196,7 @@ mod tests {
         // λ = 1: 75 kB of the fast subflow and 1 kB of the slow one.
         let group = [view(20, 10), view(100, 0)];
         let decide = |window| Blest { lambda: 1.0, ..Blest::default() }.choose(Demand::New, &group, &context(window));
-        assert_eq!(decide(75_999), Decision::Wait { until_ns: u64::MAX });
+        assert_eq!(decide(75_999), Decision::Wait { until: Instant::NEVER });
         assert!(matches!(decide(76_000), Decision::Send { .. }));
     }
 }

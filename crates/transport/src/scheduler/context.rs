@@ -3,12 +3,13 @@
 use std::fmt;
 
 use super::SubflowSet;
+use crate::time::Instant;
 
 /// What a scheduler knows of the connection. Places and sizes are in bytes of the stream.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// Now.
-    pub now_ns: u64,
+    pub now: Instant,
     /// Where the data begins that is asked about.
     pub place: u64,
     /// How many bytes of it there are that may be sent or bound.
@@ -68,7 +69,7 @@ impl Default for Context<'_> {
     /// A connection that has nothing, without subflows: for tests of schedulers.
     fn default() -> Self {
         Context {
-            now_ns: 0,
+            now: Instant::ZERO,
             place: 0,
             available_bytes: 0,
             acknowledged_bytes: 0,
@@ -87,7 +88,7 @@ impl Default for Context<'_> {
 impl fmt::Debug for Context<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
-            .field("now_ns", &self.now_ns)
+            .field("now", &self.now)
             .field("place", &self.place)
             .field("available_bytes", &self.available_bytes)
             .field("acknowledged_bytes", &self.acknowledged_bytes)

@@ -8,6 +8,7 @@
 use super::{Context, Counters, Decision, Demand, PacketScheduler, Repair, SubflowSet, usable};
 use crate::congestion::View;
 use crate::draw::Draw;
+use crate::time::{Duration, Instant};
 
 /// A rule that a scheduler broke, and where.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -57,7 +58,7 @@ const MOST_ANSWERS: usize = 1_000;
 struct Play {
     group: Vec<View>,
     acknowledged: [u64; 5],
-    now_ns: u64,
+    now: Instant,
     sent_bytes: u64,
     unsent_bytes: u64,
     free_window_bytes: u64,
@@ -91,7 +92,7 @@ impl Play {
 
     fn context<'a>(&self, subflows: &'a [Counters; 5]) -> Context<'a> {
         Context {
-            now_ns: self.now_ns,
+            now: self.now,
             place: self.sent_bytes,
             available_bytes: self.unsent_bytes.min(self.free_window_bytes),
             acknowledged_bytes: self.sent_bytes - self.outstanding_bytes(),
@@ -160,7 +161,7 @@ fn run(mut scheduler: Box<dyn PacketScheduler>, seed: u64) -> Result<Vec<Decisio
     let mut play = Play {
         group: vec![View::new(10.0, 1420); 1 + (seed % 5) as usize],
         acknowledged: [0; 5],
-        now_ns: 1,
+        now: Instant::from_nanos(1),
         sent_bytes: 100_000_000,
         unsent_bytes: 0,
         free_window_bytes: 0,
@@ -172,7 +173,7 @@ fn run(mut scheduler: Box<dyn PacketScheduler>, seed: u64) -> Result<Vec<Decisio
     let mut answers = Vec::new();
     for step in 0..1_000 {
         play.steps = step as u64;
-        play.now_ns += draw.below(5_000_000);
+        play.now += Duration::from_nanos(draw.below(5_000_000));
         change(&mut draw, &mut play);
         let mut demand = if draw.below(4) == 0 {
             Demand::Reinjection { tried: SubflowSet(draw.below(1 << play.group.len())) }
@@ -230,7 +231,7 @@ fn change(draw: &mut Draw, play: &mut Play) {
             view.in_flight = left;
         }
         10..=12 => view.cwnd = 1.0 + draw.below(400) as f64 / 10.0,
-        13 => view.srtt_ns = 1_000_000 * (1 + draw.below(300)),
+        13 => view.srtt = Duration::from_nanos(1_000_000 * (1 + draw.below(300))),
         14 => view.potentially_failed = draw.below(3) == 0,
         15 => view.backup = draw.below(2) == 0,
         16 => view.held = draw.below(2) == 0,
@@ -242,8 +243,8 @@ fn change(draw: &mut Draw, play: &mut Play) {
         19 => group.iter_mut().for_each(|v| v.in_flight = 0),
         _ => {
             view.active = true;
-            view.srtt_ns = view.srtt_ns.max(1_000_000);
-            view.min_rtt_ns = view.srtt_ns;
+            view.srtt = view.srtt.max(Duration::from_millis(1));
+            view.min_rtt = view.srtt;
         }
     }
     // What is bound to a subflow that fails comes back.
@@ -348,8 +349,8 @@ fn broken(
         Decision::Repeat { on, from, to } => broken_by_repeating(group, context, on, (from, to)),
         Decision::Penalise { .. } => Some("windows are halved only when nothing can be sent"),
         Decision::Pass if demand == Demand::New => Some("new data is not passed over"),
-        Decision::Wait { until_ns } if until_ns <= context.now_ns => Some("a wait ends later than now"),
-        Decision::Wait { until_ns: u64::MAX } | Decision::Blocked if idle && group.iter().any(allowed) => {
+        Decision::Wait { until } if until <= context.now => Some("a wait ends later than now"),
+        Decision::Wait { until: Instant::NEVER } | Decision::Blocked if idle && group.iter().any(allowed) => {
             Some("with nothing under way it sends, or names a time")
         }
         Decision::Wait { .. } | Decision::Blocked | Decision::Pass => None,

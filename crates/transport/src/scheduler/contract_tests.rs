@@ -6,6 +6,7 @@ use super::super::{Choice, MinRtt};
 use super::*;
 use crate::algorithm::Value;
 use crate::plugin::Origin;
+use crate::time::Instant;
 
 #[test]
 fn the_built_in_schedulers_conform() {
@@ -66,8 +67,8 @@ impl PacketScheduler for Broken {
             Fault::UsesBackups => (0..group.len()).find(|&r| usable(&group[r])).map_or(good, send),
             Fault::RepeatsItself => MinRtt.choose(Demand::New, group, context),
             Fault::NeverSends => Decision::Blocked,
-            Fault::WaitsForEver => Decision::Wait { until_ns: u64::MAX },
-            Fault::WaitsForThePast => Decision::Wait { until_ns: context.now_ns },
+            Fault::WaitsForEver => Decision::Wait { until: Instant::NEVER },
+            Fault::WaitsForThePast => Decision::Wait { until: context.now },
             Fault::RemembersOthers if self.1 % 2 == 1 => {
                 let last = (0..group.len()).rev().find(|&r| usable(&group[r]) && !group[r].backup);
                 if demand == Demand::New { last.map_or(good, send) } else { good }

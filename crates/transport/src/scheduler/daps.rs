@@ -7,6 +7,7 @@ use super::{Context, Decision, Demand, MinRtt, PacketScheduler, SubflowSet};
 use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::congestion::View;
 use crate::plugin::Origin;
+use crate::time::{Duration, Instant};
 
 /// Data is bound for a whole run so that it arrives in order: a subflow with one-way delay d brings a window at d, 2d, 3d, …,
 /// and the run ends with the least common multiple of the delays. Whatever arrives earlier carries what comes earlier in
@@ -27,7 +28,7 @@ pub struct Daps {
     run: VecDeque<(usize, u64)>,
     order: Vec<(u64, usize)>,
     /// Of the kernel's form, by subflow: the window smoothed over round trips, and when it is looked at next.
-    smoothed: Vec<(f64, u64)>,
+    smoothed: Vec<(f64, Instant)>,
 }
 
 impl Algorithm for Daps {
@@ -58,7 +59,7 @@ impl Make for Daps {
 }
 
 /// Delays count in milliseconds.
-const TICK_NS: u64 = 1_000_000;
+const TICK: Duration = Duration::from_millis(1);
 /// The kernel's round to multiples of so many.
 const KERNEL_TICKS: u64 = 4;
 /// The kernel's windows follow by so much of a change every round trip.
@@ -78,12 +79,12 @@ fn common_multiple(one: u64, other: u64, most: u64) -> u64 {
 impl Daps {
     /// The one-way delay of a subflow, in ticks.
     fn delay(&self, view: &View) -> u64 {
-        let half = view.srtt_ns / 2;
+        let half = view.srtt / 2;
         if self.linux {
-            let ticks = half / TICK_NS;
+            let ticks = half / TICK;
             return ((ticks + KERNEL_TICKS / 2) / KERNEL_TICKS * KERNEL_TICKS).max(1);
         }
-        ((half + TICK_NS / 2) / TICK_NS).max(1)
+        ((half + TICK / 2) / TICK).max(1)
     }
 
     /// What a subflow's window counts for.
@@ -93,12 +94,12 @@ impl Daps {
     }
 
     /// Follows the windows, once every round trip of each.
-    fn smooth(&mut self, group: &[View], now_ns: u64) {
-        self.smoothed.resize(group.len(), (0.0, 0));
-        for (view, (window, next_ns)) in group.iter().zip(&mut self.smoothed) {
-            if view.active && now_ns >= *next_ns {
+    fn smooth(&mut self, group: &[View], now: Instant) {
+        self.smoothed.resize(group.len(), (0.0, Instant::ZERO));
+        for (view, (window, next_at)) in group.iter().zip(&mut self.smoothed) {
+            if view.active && now >= *next_at {
                 *window += (view.cwnd - *window) * if *window > 0.0 { KERNEL_GAIN } else { 1.0 };
-                *next_ns = now_ns + view.srtt_ns;
+                *next_at = now + view.srtt;
             }
         }
     }
@@ -108,7 +109,7 @@ impl Daps {
         let mut order = std::mem::take(&mut self.order);
         order.clear();
         order.extend((0..group.len()).filter(|&r| among.contains(r)).map(|r| (self.delay(&group[r]), r)));
-        order.sort_by_key(|&(delay, r)| (delay, group[r].srtt_ns, r));
+        order.sort_by_key(|&(delay, r)| (delay, group[r].srtt, r));
         let longest = order.last().map_or(1, |&(delay, _)| delay);
         let end = order.iter().fold(1, |end, &(delay, _)| common_multiple(end, delay, LONGEST * longest));
         // Window k arrives at k·d, or, once a round trip of 2·d, at (2k − 1)·d.
@@ -142,7 +143,7 @@ impl PacketScheduler for Daps {
         let all = candidates(group);
         let mut among = all;
         if self.linux {
-            self.smooth(group, context.now_ns);
+            self.smooth(group, context.now);
         }
         for (r, view) in group.iter().enumerate() {
             if !self.linux && view.in_slow_start() && view.ssthresh.is_finite() {
@@ -182,7 +183,7 @@ mod tests {
     use super::*;
 
     fn view(srtt_ms: u64, cwnd: f64) -> View {
-        View { srtt_ns: srtt_ms * 1_000_000, active: true, ..View::new(cwnd, 1000) }
+        View { srtt: Duration::from_millis(srtt_ms), active: true, ..View::new(cwnd, 1000) }
     }
 
     fn bound(daps: &mut Daps, group: &[View], count: usize) -> Vec<(u64, u64)> {
@@ -236,9 +237,9 @@ mod tests {
         // 8 + (16 − 8)/8 a round trip later; also in slow start after a loss.
         group[1].cwnd = 16.0;
         group[1].ssthresh = 20.0;
-        daps.smooth(&group, 102_000_000);
+        daps.smooth(&group, Instant::from_millis(102));
         assert_eq!(daps.window(1, &group[1]), 9);
-        daps.smooth(&group, 203_999_999);
+        daps.smooth(&group, Instant::from_nanos(203_999_999));
         assert_eq!(daps.window(1, &group[1]), 9, "once every round trip");
         assert!(bound(&mut daps, &group, 15).contains(&(2, 9)));
     }
@@ -270,7 +271,8 @@ mod tests {
     #[test]
     fn delays_are_rounded_to_ticks_and_windows_to_whole_segments() {
         let delay = |srtt_us: u64, linux| {
-            Daps { linux, ..Daps::default() }.delay(&View { srtt_ns: srtt_us * 1_000, ..view(0, 4.0) })
+            Daps { linux, ..Daps::default() }
+                .delay(&View { srtt: Duration::from_nanos(srtt_us * 1_000), ..view(0, 4.0) })
         };
         assert_eq!([20_800, 21_200, 400].map(|srtt_us| delay(srtt_us, false)), [10, 11, 1]);
         assert_eq!([18_000, 20_000, 2_000].map(|srtt_us| delay(srtt_us, true)), [8, 12, 1]);

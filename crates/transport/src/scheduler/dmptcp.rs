@@ -5,6 +5,7 @@ use super::{Context, Decision, Demand, MinRtt, PacketScheduler, SubflowSet, usab
 use crate::algorithm::{About, Algorithm, Capability, Given, Make};
 use crate::congestion::View;
 use crate::plugin::Origin;
+use crate::time::{Duration, Instant};
 
 /// Paths by their round-trip times, the shortest first; path i joins if those before it cannot carry all that is left
 /// within rtt_i: Σ_{j<i} C_j(rtt_i/rtt_j)·mss < left. C is the round model's. Within the set, the smallest RTT first. The set is
@@ -16,7 +17,7 @@ pub struct Dmptcp {
     chosen: SubflowSet,
     /// Of which paths it was chosen.
     among: SubflowSet,
-    next_ns: u64,
+    next_at: Instant,
     order: Vec<usize>,
     states: States,
 }
@@ -59,14 +60,14 @@ impl Dmptcp {
     fn select(&mut self, left_bytes: u64, group: &[View], context: &Context) {
         self.order.clear();
         self.order.extend((0..group.len()).filter(|&r| self.among.contains(r)));
-        self.order.sort_by_key(|&r| group[r].srtt_ns);
+        self.order.sort_by_key(|&r| group[r].srtt);
         self.chosen = SubflowSet::default();
         for place in 0..self.order.len() {
             let slow = &group[self.order[place]];
             let mut left = left_bytes as f64;
             for &j in &self.order[..place] {
                 let fast = &group[j];
-                let rounds = slow.srtt_ns as f64 / fast.srtt_ns.max(1) as f64;
+                let rounds = slow.srtt.as_nanos() as f64 / fast.srtt.max(Duration::NANOSECOND).as_nanos() as f64;
                 let threshold = fast.ssthresh.min(f64::from(LARGEST)) as u32;
                 let (mss, p) = (f64::from(fast.mss), loss_rate(context, j));
                 left -= mss * delivered(fast.cwnd as u32, threshold, p, rounds, left / mss, &mut self.states);
@@ -94,19 +95,19 @@ impl Dmptcp {
             return decision;
         };
         let among = candidates(group);
-        if among != self.among || context.now_ns >= self.next_ns {
+        if among != self.among || context.now >= self.next_at {
             self.among = among;
             self.select(left_bytes, group, context);
-            let shortest_ns = self.order.first().map_or(0, |&r| group[r].srtt_ns);
-            self.next_ns = context.now_ns + shortest_ns.max(1);
+            let shortest = self.order.first().map_or(Duration::ZERO, |&r| group[r].srtt);
+            self.next_at = context.now + shortest.max(Duration::NANOSECOND);
         }
         match on.pop() {
             Some(r) if !self.chosen.contains(r) => {
                 // None of the set has room, unless round-trip times have changed places since.
                 let inside = |&r: &usize| self.chosen.contains(r) && usable(&group[r]);
-                match (0..group.len()).filter(inside).min_by_key(|&r| group[r].srtt_ns) {
+                match (0..group.len()).filter(inside).min_by_key(|&r| group[r].srtt) {
                     Some(r) => Decision::Send { on: SubflowSet::one(r), burst: 1 },
-                    None => Decision::Wait { until_ns: self.next_ns.max(context.now_ns + 1) },
+                    None => Decision::Wait { until: self.next_at.max(context.now + Duration::NANOSECOND) },
                 }
             }
             _ => decision,
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     fn view(srtt_ms: u64, cwnd: f64, in_flight: u32) -> View {
-        View { srtt_ns: srtt_ms * 1_000_000, in_flight, active: true, ..View::new(cwnd, 1400) }
+        View { srtt: Duration::from_millis(srtt_ms), in_flight, active: true, ..View::new(cwnd, 1400) }
     }
 
     fn chosen(left: u64, group: &[View]) -> u64 {
@@ -164,12 +165,17 @@ mod tests {
     fn it_waits_for_the_fast_path_and_looks_again_after_a_round_trip_of_it() {
         let mut dmptcp = Dmptcp::default();
         let group = [view(20, 8.0, 8), view(80, 1.0, 0)];
-        let context =
-            |now_ns, left| Context { now_ns, unsent_bytes: left, flow_bytes: Some(left), ..Context::default() };
-        assert_eq!(dmptcp.choose(Demand::New, &group, &context(5, 40_000)), Decision::Wait { until_ns: 20_000_005 });
+        let context = |now, left| Context { now, unsent_bytes: left, flow_bytes: Some(left), ..Context::default() };
+        assert_eq!(
+            dmptcp.choose(Demand::New, &group, &context(Instant::from_nanos(5), 40_000)),
+            Decision::Wait { until: Instant::from_nanos(20_000_005) }
+        );
         // More to send, but the round is not over; then it is.
-        assert!(matches!(dmptcp.choose(Demand::New, &group, &context(6, 200_000)), Decision::Wait { .. }));
-        let later = dmptcp.choose(Demand::New, &group, &context(20_000_005, 200_000));
+        assert!(matches!(
+            dmptcp.choose(Demand::New, &group, &context(Instant::from_nanos(6), 200_000)),
+            Decision::Wait { .. }
+        ));
+        let later = dmptcp.choose(Demand::New, &group, &context(Instant::from_nanos(20_000_005), 200_000));
         assert_eq!(later, Decision::Send { on: SubflowSet::one(1), burst: 1 });
     }
 

@@ -42,9 +42,10 @@ impl PacketScheduler for DmptcpOnline {
 mod tests {
     use super::super::SubflowSet;
     use super::*;
+    use crate::time::{Duration, Instant};
 
     fn view(srtt_ms: u64, cwnd: f64, in_flight: u32) -> View {
-        View { srtt_ns: srtt_ms * 1_000_000, in_flight, active: true, ..View::new(cwnd, 1400) }
+        View { srtt: Duration::from_millis(srtt_ms), in_flight, active: true, ..View::new(cwnd, 1400) }
     }
 
     /// Of a flow whose fast path is full.
@@ -75,10 +76,13 @@ mod tests {
     #[test]
     fn it_asks_again_after_a_round_trip_of_the_shortest() {
         let group = [view(20, 8.0, 8), view(80, 1.0, 0)];
-        let context = |now_ns, sent_bytes| Context { now_ns, sent_bytes, unsent_bytes: 1, ..Context::default() };
+        let context = |now, sent_bytes| Context { now, sent_bytes, unsent_bytes: 1, ..Context::default() };
         let mut online = DmptcpOnline::default();
-        assert_eq!(online.choose(Demand::New, &group, &context(5, 0)), Decision::Wait { until_ns: 20_000_005 });
-        let later = online.choose(Demand::New, &group, &context(20_000_005, 200_000));
+        assert_eq!(
+            online.choose(Demand::New, &group, &context(Instant::from_nanos(5), 0)),
+            Decision::Wait { until: Instant::from_nanos(20_000_005) }
+        );
+        let later = online.choose(Demand::New, &group, &context(Instant::from_nanos(20_000_005), 200_000));
         assert_eq!(later, Decision::Send { on: SubflowSet::one(1), burst: 1 });
     }
 }

@@ -5,6 +5,7 @@ use super::{Context, Decision, Demand, MinRtt, PacketScheduler};
 use crate::algorithm::{About, Algorithm, Given, Make, Parameter};
 use crate::congestion::View;
 use crate::plugin::Origin;
+use crate::time::Instant;
 
 /// Smallest RTT first, but when the fastest subflow f is full, a slower one s is used only if that ends the transfer
 /// sooner. With k segments left and δ = max(σ_f, σ_s) it waits for f while
@@ -52,8 +53,8 @@ impl Ecf {
             let rounds = left / view.cwnd;
             if self.linux { rounds.max(1.0) } else { rounds }
         };
-        let deviation = fast.rttvar_ns.max(slow.rttvar_ns) as f64;
-        let (rtt_f, rtt_s) = (fast.srtt_ns as f64, slow.srtt_ns as f64);
+        let deviation = fast.rttvar.max(slow.rttvar).as_nanos() as f64;
+        let (rtt_f, rtt_s) = (fast.srtt.as_nanos() as f64, slow.srtt.as_nanos() as f64);
         let margin = if self.waiting { 1.0 + BETA } else { 1.0 };
         if rtt_f * (1.0 + rounds(fast)) < margin * (rtt_s + deviation) {
             if rtt_s * rounds(slow) >= 2.0 * rtt_f + deviation {
@@ -82,7 +83,7 @@ impl PacketScheduler for Ecf {
         // What the application has written, or will write if that is known.
         let left = context.left_bytes().unwrap_or(context.unsent_bytes);
         if self.waits(left as f64 / f64::from(slow.mss), fast, slow) {
-            Decision::Wait { until_ns: u64::MAX }
+            Decision::Wait { until: Instant::NEVER }
         } else {
             decision
         }
@@ -92,9 +93,10 @@ impl PacketScheduler for Ecf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Duration;
 
     fn view(srtt_ms: u64, in_flight: u32) -> View {
-        View { srtt_ns: srtt_ms * 1_000_000, in_flight, active: true, ..View::new(10.0, 1000) }
+        View { srtt: Duration::from_millis(srtt_ms), in_flight, active: true, ..View::new(10.0, 1000) }
     }
 
     fn decide(ecf: &mut Ecf, segments: u64, group: &[View]) -> bool {
@@ -126,8 +128,8 @@ mod tests {
     #[test]
     fn the_larger_deviation_counts() {
         // δ = 30 ms: 20·(1 + k/10) < 130: k < 55; 100·k/10 ≥ 70: k ≥ 7.
-        let slow = View { rttvar_ns: 30_000_000, ..view(100, 0) };
-        let group = [View { rttvar_ns: 5_000_000, ..view(20, 10) }, slow];
+        let slow = View { rttvar: Duration::from_millis(30), ..view(100, 0) };
+        let group = [View { rttvar: Duration::from_millis(5), ..view(20, 10) }, slow];
         for (segments, waits) in [(6, false), (7, true), (54, true), (55, false)] {
             assert_eq!(decide(&mut Ecf::new(false), segments, &group), waits, "{segments}");
         }

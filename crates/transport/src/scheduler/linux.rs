@@ -6,6 +6,7 @@ use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::congestion::View;
 use crate::plugin::Origin;
 use crate::tcp::socket_queue::buffer_limit;
+use crate::time::{Duration, Instant};
 
 /// 64 KiB less the largest headers.
 const BURST_BYTES: u64 = 65_423;
@@ -17,7 +18,7 @@ const WRITE_BYTES: u64 = 65_536;
 /// `linux`), and comes back at half of it.
 const UNBOUND_BYTES: u64 = 128 * 1024;
 /// For so long after it has sent something the kernel waits for more room in the window, to send it with.
-const DEFERRED_NS: u64 = 1_000_000;
+const DEFERRED: Duration = Duration::from_millis(1);
 /// `tcp_wmem`: the least send buffer, which the socket has beside those of its subflows.
 const LEAST_BUFFER_BYTES: u64 = 4096;
 
@@ -81,7 +82,7 @@ struct Limit {
     bytes: u64,
     /// What the subflow had acknowledged when its buffer was looked at last, and when that was.
     seen_bytes: u64,
-    seen_ns: u64,
+    seen_at: Instant,
 }
 
 /// The end of the page that holds `at`.
@@ -200,7 +201,7 @@ impl Linux {
             }
             self.accept(context);
             if self.page_bytes(context) == 0 {
-                return Decision::Wait { until_ns: u64::MAX };
+                return Decision::Wait { until: Instant::NEVER };
             }
             for r in 0..group.len() {
                 self.buffers[r] = self.send_buffer(r, group, context);
@@ -210,7 +211,7 @@ impl Linux {
             self.burst = self.linger.choose(group, &self.buffers, window_bytes);
             if self.burst.is_none() {
                 self.held = true;
-                return Decision::Wait { until_ns: u64::MAX };
+                return Decision::Wait { until: Instant::NEVER };
             }
         }
     }
@@ -258,8 +259,8 @@ impl PacketScheduler for Linux {
                 continue;
             }
             limit.seen_bytes = counters.acknowledged_bytes;
-            let since_ns = context.now_ns - std::mem::replace(&mut limit.seen_ns, context.now_ns);
-            if self.full && (since_ns < DEFERRED_NS || f64::from(view.in_flight) < view.cwnd.floor()) {
+            let since = context.now - std::mem::replace(&mut limit.seen_at, context.now);
+            if self.full && (since < DEFERRED || f64::from(view.in_flight) < view.cwnd.floor()) {
                 let wanted = buffer_limit(view.cwnd, counters.segment_bytes, self.largest_bytes);
                 grown |= wanted > limit.bytes;
                 limit.bytes = limit.bytes.max(wanted);
@@ -282,7 +283,14 @@ mod tests {
     use super::*;
 
     fn view(cwnd: f64, srtt_ms: u64, in_flight: u32) -> View {
-        View { cwnd, ssthresh: 1.0, srtt_ns: srtt_ms * 1_000_000, in_flight, active: true, ..View::new(10.0, 1420) }
+        View {
+            cwnd,
+            ssthresh: 1.0,
+            srtt: Duration::from_millis(srtt_ms),
+            in_flight,
+            active: true,
+            ..View::new(10.0, 1420)
+        }
     }
 
     fn choose(group: &[View]) -> Option<(usize, u32)> {

@@ -42,9 +42,10 @@ pub(super) fn memory(sent_bytes: u64, (waiting_bytes, waiting_buffers): (u64, u6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Duration;
 
     fn view(cwnd: f64, srtt_ms: u64) -> View {
-        View { cwnd, ssthresh: 1.0, srtt_ns: srtt_ms * 1_000_000, active: true, ..View::new(10.0, 1420) }
+        View { cwnd, ssthresh: 1.0, srtt: Duration::from_millis(srtt_ms), active: true, ..View::new(10.0, 1420) }
     }
 
     #[test]
@@ -58,7 +59,7 @@ mod tests {
         // 1.2·500·1420 B/20 ms are 41,601 B.
         assert_eq!(memory(50_000, (0, 0), &view(500.0, 20)), 50_000 + 2 * 896);
         // Two segments of 40,000 B are more than a buffer's 65,536 B, and leave together: 100,000 B in two buffers.
-        let jumbo = View { cwnd: 10.0, srtt_ns: 100_000_000, active: true, ..View::new(10.0, 40_000) };
+        let jumbo = View { cwnd: 10.0, srtt: Duration::from_millis(100), active: true, ..View::new(10.0, 40_000) };
         assert_eq!(memory(100_000, (0, 0), &jumbo), 100_000 + 2 * 896);
     }
 }

@@ -3,6 +3,7 @@
 use super::{Context, Decision, Demand, PacketScheduler, SubflowSet, usable};
 use crate::algorithm::{About, Algorithm, Capabilities, Capability, Given, Parameter};
 use crate::congestion::View;
+use crate::time::Duration;
 
 /// Among the subflows with room: active before backup, one that has not carried the data before one that has, then
 /// the smallest smoothed RTT; ties to the subflow opened first.
@@ -49,9 +50,9 @@ impl MinRtt {
         // A backup is used when no active subflow works at all, not when they are merely full (RFC 8684 §3.3.8).
         let only_backups = !group.iter().any(|v| v.active && !v.potentially_failed && !v.backup);
         let mut best = None;
-        let mut best_key = (true, u64::MAX);
+        let mut best_key = (true, Duration::MAX);
         for (r, v) in group.iter().enumerate() {
-            let key = (tried.contains(r), v.srtt_ns);
+            let key = (tried.contains(r), v.srtt);
             if key < best_key && usable(v) && (only_backups || !v.backup) {
                 (best, best_key) = (Some(r), key);
             }
@@ -91,8 +92,8 @@ pub(super) fn instead_of_fastest<'a>(
     let Decision::Send { mut on, .. } = *decision else { return None };
     let slow = &group[on.pop().filter(|_| demand == Demand::New)?];
     let working = |v: &&View| v.active && !v.potentially_failed && v.backup == slow.backup;
-    let fast = group.iter().filter(working).min_by_key(|v| v.srtt_ns)?;
-    (!usable(fast) && fast.srtt_ns < slow.srtt_ns).then_some((slow, fast))
+    let fast = group.iter().filter(working).min_by_key(|v| v.srtt)?;
+    (!usable(fast) && fast.srtt < slow.srtt).then_some((slow, fast))
 }
 
 #[cfg(test)]
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     fn view(srtt_ms: u64, in_flight: u32) -> View {
-        View { srtt_ns: srtt_ms * 1_000_000, in_flight, active: true, ..View::new(10.0, 1420) }
+        View { srtt: Duration::from_millis(srtt_ms), in_flight, active: true, ..View::new(10.0, 1420) }
     }
 
     fn choose(demand: Demand, group: &[View]) -> Option<usize> {
@@ -145,10 +146,13 @@ mod tests {
     fn there_is_a_faster_subflow_to_wait_for_when_it_is_full_and_of_the_same_kind() {
         let waited_for = |demand, group: &[View]| {
             let decision = MinRtt.choose(demand, group, &Context::default());
-            instead_of_fastest(demand, &decision, group).map(|(slow, fast)| (slow.srtt_ns, fast.srtt_ns))
+            instead_of_fastest(demand, &decision, group).map(|(slow, fast)| (slow.srtt, fast.srtt))
         };
         let (full, slow) = (view(20, 10), view(100, 0));
-        assert_eq!(waited_for(Demand::New, &[full, slow]), Some((100_000_000, 20_000_000)));
+        assert_eq!(
+            waited_for(Demand::New, &[full, slow]),
+            Some((Duration::from_millis(100), Duration::from_millis(20)))
+        );
         assert_eq!(waited_for(Demand::New, &[view(20, 9), slow]), None, "it has room");
         assert_eq!(waited_for(Demand::New, &[view(100, 10), slow]), None, "it is no faster");
         assert_eq!(waited_for(Demand::New, &[full, view(100, 10)]), None, "nothing can be sent");

@@ -39,6 +39,7 @@ pub use opportunistic::MinRttOrp;
 
 use crate::algorithm::{self, Family, Row, built_in};
 use crate::congestion::View;
+use crate::time::Instant;
 
 /// A set of subflows, by id: below [`SUBFLOW_LIMIT`](crate::SUBFLOW_LIMIT).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -127,7 +128,7 @@ pub enum Decision {
     /// Better to wait for a subflow that is full now; ask again at the next event, or at this time.
     Wait {
         /// `u64::MAX`: only at the next event.
-        until_ns: u64,
+        until: Instant,
     },
     /// No subflow can take anything.
     Blocked,

@@ -6,6 +6,7 @@ use super::{Context, Decision, Demand, MinRtt, PacketScheduler, SubflowSet, usab
 use crate::algorithm::{Given, Make};
 use crate::congestion::{Phase, View};
 use crate::plugin::Origin;
+use crate::time::{Duration, Instant};
 
 /// [`MinRtt`] with its parameter `reinjection`. With `orp`, when the connection-level window is closed, or too small for a segment, while a fast subflow has room,
 /// the oldest segment that is not acknowledged at the data level goes out on it as well, once, and those that hold it up
@@ -24,7 +25,7 @@ pub struct MinRttOrp {
     orp: bool,
     /// What lies below was sent again already.
     sent_to: u64,
-    next_penalty_ns: u64,
+    next_penalty: Instant,
     /// To be answered after a penalty.
     pending: Option<Decision>,
 }
@@ -57,21 +58,21 @@ impl MinRttOrp {
 
     /// Whether there could be a subflow to slow down, or one slow enough for its data to be sent again, whichever holds the
     /// oldest segment: only then is that one searched for. Otherwise each acknowledgment would have it searched for.
-    fn may_help(&self, group: &[View], now_ns: u64) -> bool {
-        let Some(fast_ns) = group.iter().filter(|v| usable(v)).map(|v| v.srtt_ns).min() else { return false };
-        let penalty = now_ns >= self.next_penalty_ns;
-        group.iter().any(|v| may_repeat(v, fast_ns) || (penalty && may_slow(v, fast_ns)))
+    fn may_help(&self, group: &[View], now: Instant) -> bool {
+        let Some(fast) = group.iter().filter(|v| usable(v)).map(|v| v.srtt).min() else { return false };
+        let penalty = now >= self.next_penalty;
+        group.iter().any(|v| may_repeat(v, fast) || (penalty && may_slow(v, fast)))
     }
 }
 
-/// Whether what a subflow holds may be sent again on one with an RTT of `fast_ns`.
-fn may_repeat(view: &View, fast_ns: u64) -> bool {
-    view.cwnd <= 4.0 || view.srtt_ns > 4 * fast_ns
+/// Whether what a subflow holds may be sent again on one with an RTT of `fast`.
+fn may_repeat(view: &View, fast: Duration) -> bool {
+    view.cwnd <= 4.0 || view.srtt > 4 * fast
 }
 
-/// Whether a subflow that holds up one with an RTT of `fast_ns` may be slowed down.
-fn may_slow(view: &View, fast_ns: u64) -> bool {
-    view.srtt_ns > fast_ns && view.phase == Phase::Open && view.cwnd > 1.0
+/// Whether a subflow that holds up one with an RTT of `fast` may be slowed down.
+fn may_slow(view: &View, fast: Duration) -> bool {
+    view.srtt > fast && view.phase == Phase::Open && view.cwnd > 1.0
 }
 
 impl PacketScheduler for MinRttOrp {
@@ -86,7 +87,7 @@ impl PacketScheduler for MinRttOrp {
     fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
         // What was sent before and given back is within the buffer.
         if demand == Demand::New && context.place >= context.sent_bytes && self.is_held_by_buffer(context) {
-            return Decision::Wait { until_ns: u64::MAX };
+            return Decision::Wait { until: Instant::NEVER };
         }
         MinRtt.choose(demand, group, context)
     }
@@ -102,25 +103,25 @@ impl PacketScheduler for MinRttOrp {
         if context.acknowledged_bytes < self.sent_to || !(by_window || self.is_held_by_buffer(context)) {
             return Decision::Blocked;
         }
-        if !self.may_help(group, context.now_ns) {
+        if !self.may_help(group, context.now) {
             return Decision::Blocked;
         }
         let Some(oldest) = context.oldest() else { return Decision::Blocked };
         let held = |&r: &usize| oldest.on.contains(r);
         let Some(fast) = MinRtt::best(group, oldest.on).filter(|r| !held(r)) else { return Decision::Blocked };
-        let fast_srtt_ns = group[fast].srtt_ns;
+        let fast_srtt = group[fast].srtt;
         let holders = || (0..group.len()).filter(held);
-        if holders().any(|s| may_repeat(&group[s], fast_srtt_ns)) {
+        if holders().any(|s| may_repeat(&group[s], fast_srtt)) {
             self.sent_to = oldest.to;
             self.pending = Some(Decision::Repeat { on: SubflowSet::one(fast), from: oldest.from, to: oldest.to });
         }
         // Nothing was acknowledged since the application filled the buffer.
         let full = self.send_buffer > 0 && self.written_to >= context.acknowledged_bytes + self.send_buffer;
-        if (by_window || full) && context.now_ns >= self.next_penalty_ns {
+        if (by_window || full) && context.now >= self.next_penalty {
             let mut subflows = SubflowSet::default();
-            holders().filter(|&s| may_slow(&group[s], fast_srtt_ns)).for_each(|s| subflows.insert(s));
+            holders().filter(|&s| may_slow(&group[s], fast_srtt)).for_each(|s| subflows.insert(s));
             if subflows.0 != 0 {
-                self.next_penalty_ns = context.now_ns + fast_srtt_ns;
+                self.next_penalty = context.now + fast_srtt;
                 // Asked again at once, it answers with what it has decided now.
                 self.pending.get_or_insert(Decision::Blocked);
                 return Decision::Penalise { subflows };
@@ -149,13 +150,13 @@ mod tests {
     }
 
     fn view(srtt_ms: u64, in_flight: u32) -> View {
-        View { srtt_ns: srtt_ms * 1_000_000, in_flight, active: true, ..View::new(10.0, 1000) }
+        View { srtt: Duration::from_millis(srtt_ms), in_flight, active: true, ..View::new(10.0, 1000) }
     }
 
-    fn closed(now_ns: u64) -> Context<'static> {
+    fn closed(now: Instant) -> Context<'static> {
         let unsent_bytes = 9_000;
         Context {
-            now_ns,
+            now,
             acknowledged_bytes: 4_000,
             sent_bytes: 8_000,
             unsent_bytes,
@@ -168,14 +169,17 @@ mod tests {
     fn a_closed_window_has_the_oldest_segment_sent_again_once_and_its_holder_slowed() {
         let mut orp = MinRttOrp { orp: true, ..MinRttOrp::default() };
         let group = [view(20, 3), view(100, 10)];
-        assert_eq!(orp.when_idle(&group, &closed(5)), Decision::Penalise { subflows: SubflowSet::one(1) });
+        assert_eq!(
+            orp.when_idle(&group, &closed(Instant::from_nanos(5))),
+            Decision::Penalise { subflows: SubflowSet::one(1) }
+        );
         let again = Decision::Repeat { on: SubflowSet::one(0), from: 4_000, to: 5_000 };
-        assert_eq!(orp.when_idle(&group, &closed(5)), again);
-        assert_eq!(orp.when_idle(&group, &closed(5)), Decision::Blocked);
+        assert_eq!(orp.when_idle(&group, &closed(Instant::from_nanos(5))), again);
+        assert_eq!(orp.when_idle(&group, &closed(Instant::from_nanos(5))), Decision::Blocked);
         // The next one: before a round trip of 20 ms is over without a penalty.
-        let later = Context { acknowledged_bytes: 5_000, ..closed(20_000_004) };
+        let later = Context { acknowledged_bytes: 5_000, ..closed(Instant::from_nanos(20_000_004)) };
         assert_eq!(orp.when_idle(&group, &later), Decision::Repeat { on: SubflowSet::one(0), from: 5_000, to: 6_000 });
-        let later = Context { acknowledged_bytes: 6_000, ..closed(20_000_005) };
+        let later = Context { acknowledged_bytes: 6_000, ..closed(Instant::from_nanos(20_000_005)) };
         assert_eq!(orp.when_idle(&group, &later), Decision::Penalise { subflows: SubflowSet::one(1) });
     }
 
@@ -189,18 +193,18 @@ mod tests {
             sent_bytes,
             place: sent_bytes,
             free_window_bytes: 100_000,
-            ..closed(5)
+            ..closed(Instant::from_nanos(5))
         };
         let go = Decision::Send { on: SubflowSet::one(0), burst: 1 };
         assert_eq!(orp.choose(Demand::New, &group, &at(0, 2_000)), go);
-        assert_eq!(orp.choose(Demand::New, &group, &at(0, 3_000)), Decision::Wait { until_ns: u64::MAX });
+        assert_eq!(orp.choose(Demand::New, &group, &at(0, 3_000)), Decision::Wait { until: Instant::NEVER });
         let again = Decision::Repeat { on: SubflowSet::one(0), from: 0, to: 1_000 };
         assert_eq!(orp.when_idle(&group, &at(0, 3_000)), Decision::Penalise { subflows: SubflowSet::one(1) });
         assert_eq!(orp.when_idle(&group, &at(0, 3_000)), again);
         assert_eq!(orp.when_idle(&group, &at(0, 3_000)), Decision::Blocked, "once");
-        assert_eq!(orp.choose(Demand::New, &group, &at(999, 3_000)), Decision::Wait { until_ns: u64::MAX });
+        assert_eq!(orp.choose(Demand::New, &group, &at(999, 3_000)), Decision::Wait { until: Instant::NEVER });
         assert_eq!(orp.choose(Demand::New, &group, &at(1_000, 3_000)), go);
-        assert_eq!(orp.choose(Demand::New, &group, &at(1_000, 4_000)), Decision::Wait { until_ns: u64::MAX });
+        assert_eq!(orp.choose(Demand::New, &group, &at(1_000, 4_000)), Decision::Wait { until: Instant::NEVER });
         // What a failed subflow gives back was in the buffer already.
         assert_eq!(orp.choose(Demand::New, &group, &Context { place: 3_500, ..at(1_000, 4_000) }), go);
         assert!(!orp.is_smallest_rtt() && MinRttOrp::default().is_smallest_rtt());
@@ -216,9 +220,9 @@ mod tests {
             sent_bytes: 6_000,
             place: 6_000,
             free_window_bytes: 100_000,
-            ..closed(5)
+            ..closed(Instant::from_nanos(5))
         };
-        assert_eq!(orp.choose(Demand::New, &group, &at(0)), Decision::Wait { until_ns: u64::MAX });
+        assert_eq!(orp.choose(Demand::New, &group, &at(0)), Decision::Wait { until: Instant::NEVER });
         let again = Decision::Repeat { on: SubflowSet::one(0), from: 1_000, to: 2_000 };
         assert_eq!(orp.when_idle(&group, &at(1_000)), again);
         assert_eq!(orp.when_idle(&group, &at(1_000)), Decision::Blocked);
@@ -229,13 +233,13 @@ mod tests {
         let idle = |group: [View; 2], context: Context| {
             MinRttOrp { orp: true, ..MinRttOrp::default() }.when_idle(&group, &context)
         };
-        let open = Context { free_window_bytes: 1_000, ..closed(5) };
+        let open = Context { free_window_bytes: 1_000, ..closed(Instant::from_nanos(5)) };
         assert_eq!(idle([view(20, 3), view(100, 10)], open), Decision::Blocked);
-        assert_eq!(idle([view(20, 10), view(100, 10)], closed(5)), Decision::Blocked, "no room");
-        let nothing = Context { unsent_bytes: 0, ..closed(5) };
+        assert_eq!(idle([view(20, 10), view(100, 10)], closed(Instant::from_nanos(5))), Decision::Blocked, "no room");
+        let nothing = Context { unsent_bytes: 0, ..closed(Instant::from_nanos(5)) };
         assert_eq!(idle([view(20, 3), view(100, 10)], nothing), Decision::Blocked);
         // Four times slower or with a small window: else a penalty is all.
-        let mut orp = MinRttOrp { orp: true, next_penalty_ns: 6, ..MinRttOrp::default() };
-        assert_eq!(orp.when_idle(&[view(20, 3), view(80, 10)], &closed(5)), Decision::Blocked);
+        let mut orp = MinRttOrp { orp: true, next_penalty: Instant::from_nanos(6), ..MinRttOrp::default() };
+        assert_eq!(orp.when_idle(&[view(20, 3), view(80, 10)], &closed(Instant::from_nanos(5))), Decision::Blocked);
     }
 }

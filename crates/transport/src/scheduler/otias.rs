@@ -5,6 +5,7 @@ use super::{Context, Decision, Demand, MinRtt, PacketScheduler, SubflowSet};
 use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::congestion::View;
 use crate::plugin::Origin;
+use crate::time::Duration;
 
 /// Each segment goes where it will arrive first, also behind a full window: of a subflow with `queued` segments bound and
 /// `free` that its window still allows, after ⌈(queued − free)/w⌉ round trips and half of one. What is bound stays. Data
@@ -40,10 +41,10 @@ impl Otias {
     }
 
     /// When one segment more would arrive, from now.
-    fn arrival_ns(&self, view: &View) -> u64 {
+    fn arrival(&self, view: &View) -> Duration {
         let before = view.queued + u32::from(self.linux);
         let rounds = before.saturating_sub(view.free_segments()).div_ceil((view.cwnd as u32).max(1));
-        u64::from(rounds) * view.srtt_ns + view.srtt_ns / 2
+        u64::from(rounds) * view.srtt + view.srtt / 2
     }
 }
 
@@ -58,7 +59,7 @@ impl PacketScheduler for Otias {
         if demand != Demand::New || among.0.count_ones() < 2 {
             return MinRtt.choose(demand, group, context);
         }
-        let best = (0..group.len()).filter(|&r| among.contains(r)).min_by_key(|&r| self.arrival_ns(&group[r]));
+        let best = (0..group.len()).filter(|&r| among.contains(r)).min_by_key(|&r| self.arrival(&group[r]));
         match best {
             Some(r) => Decision::Bind { on: SubflowSet::one(r), bytes: u64::from(group[r].mss) },
             None => Decision::Blocked,
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     fn view(srtt_ms: u64, in_flight: u32, queued: u32) -> View {
-        View { srtt_ns: srtt_ms * 1_000_000, in_flight, queued, active: true, ..View::new(10.0, 1000) }
+        View { srtt: Duration::from_millis(srtt_ms), in_flight, queued, active: true, ..View::new(10.0, 1000) }
     }
 
     fn chosen(linux: bool, group: &[View]) -> SubflowSet {
@@ -97,11 +98,11 @@ mod tests {
     #[test]
     fn a_window_with_room_counts_before_the_queue() {
         // Four free of ten: nothing waits behind three that are bound.
-        assert_eq!(Otias::new(true).arrival_ns(&view(20, 6, 3)), 10_000_000);
-        assert_eq!(Otias::new(true).arrival_ns(&view(20, 6, 4)), 30_000_000);
-        assert_eq!(Otias::new(false).arrival_ns(&view(20, 6, 4)), 10_000_000);
+        assert_eq!(Otias::new(true).arrival(&view(20, 6, 3)), Duration::from_millis(10));
+        assert_eq!(Otias::new(true).arrival(&view(20, 6, 4)), Duration::from_millis(30));
+        assert_eq!(Otias::new(false).arrival(&view(20, 6, 4)), Duration::from_millis(10));
         // A window of one: two round trips before the third.
-        assert_eq!(Otias::new(false).arrival_ns(&View { cwnd: 1.0, ..view(20, 1, 2) }), 50_000_000);
+        assert_eq!(Otias::new(false).arrival(&View { cwnd: 1.0, ..view(20, 1, 2) }), Duration::from_millis(50));
     }
 
     #[test]

@@ -89,15 +89,21 @@ impl PacketScheduler for Redundant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::{Duration, Instant};
 
     fn view(in_flight: u32, queued: u32) -> View {
-        View { srtt_ns: 1, in_flight, queued, active: true, ..View::new(10.0, 1000) }
+        View { srtt: Duration::from_nanos(1), in_flight, queued, active: true, ..View::new(10.0, 1000) }
     }
 
-    const ASKED: Context =
-        Context { now_ns: 1, available_bytes: 5_000, unsent_bytes: 5_000, free_window_bytes: 9_000, ..NONE };
+    const ASKED: Context = Context {
+        now: Instant::from_nanos(1),
+        available_bytes: 5_000,
+        unsent_bytes: 5_000,
+        free_window_bytes: 9_000,
+        ..NONE
+    };
     const NONE: Context = Context {
-        now_ns: 0,
+        now: Instant::ZERO,
         place: 0,
         available_bytes: 0,
         acknowledged_bytes: 0,

@@ -74,9 +74,10 @@ impl PacketScheduler for RoundRobin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Duration;
 
     fn view(in_flight: u32) -> View {
-        View { srtt_ns: 1, in_flight, active: true, ..View::new(10.0, 1420) }
+        View { srtt: Duration::from_nanos(1), in_flight, active: true, ..View::new(10.0, 1420) }
     }
 
     fn turns(rr: &mut RoundRobin, group: &[View], n: usize) -> Vec<Option<usize>> {

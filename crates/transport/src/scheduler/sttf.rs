@@ -7,6 +7,7 @@ use super::{Context, Decision, Demand, MinRtt, PacketScheduler, SubflowSet};
 use crate::algorithm::{About, Algorithm, Capability, Given, Make};
 use crate::congestion::View;
 use crate::plugin::Origin;
+use crate::time::{Duration, Instant};
 
 /// Each segment goes where it would be through first, with the growth of the windows: half a round trip if the window has
 /// room, and a round trip more for each window that goes out before it. The segments at hand are placed one after
@@ -16,7 +17,7 @@ use crate::plugin::Origin;
 pub struct Sttf {
     /// Where the next segments go, as thought of at one time.
     plan: VecDeque<usize>,
-    thought_ns: u64,
+    thought_at: Instant,
     /// Bound in thought, by subflow.
     queued: Vec<u32>,
 }
@@ -40,7 +41,7 @@ impl Make for Sttf {
 const FAR: u64 = 1024;
 
 /// When the last of `queued` segments arrives, counted from now.
-fn transfer_ns(view: &View, queued: u32) -> u64 {
+fn transfer(view: &View, queued: u32) -> Duration {
     let (mut left, mut window) = (queued, view.cwnd as u32);
     let mut room = view.free_segments();
     let mut rounds = 0;
@@ -52,7 +53,7 @@ fn transfer_ns(view: &View, queued: u32) -> u64 {
         window = if window < threshold { (2 * window.max(1)).min(threshold) } else { window + 1 };
         room = window;
     }
-    rounds * view.srtt_ns + view.srtt_ns / 2
+    rounds * view.srtt + view.srtt / 2
 }
 
 impl Sttf {
@@ -62,8 +63,8 @@ impl Sttf {
         self.queued.clear();
         self.queued.extend(group.iter().map(|view| view.queued));
         for _ in 0..segments.min(FAR) {
-            let time_ns = |&r: &usize| transfer_ns(&group[r], self.queued[r] + 1);
-            let Some(r) = (0..group.len()).filter(|&r| among.contains(r)).min_by_key(time_ns) else { break };
+            let time = |&r: &usize| transfer(&group[r], self.queued[r] + 1);
+            let Some(r) = (0..group.len()).filter(|&r| among.contains(r)).min_by_key(time) else { break };
             self.plan.push_back(r);
             self.queued[r] += 1;
             if group[r].has_room() && self.queued[r] <= group[r].free_segments() {
@@ -85,9 +86,9 @@ impl PacketScheduler for Sttf {
             return MinRtt.choose(demand, group, context);
         }
         let Some(mss) = group.iter().map(|view| u64::from(view.mss)).min() else { return Decision::Blocked };
-        if self.plan.is_empty() || self.thought_ns != context.now_ns {
+        if self.plan.is_empty() || self.thought_at != context.now {
             self.think(context.available_bytes.div_ceil(mss), among, group);
-            self.thought_ns = context.now_ns;
+            self.thought_at = context.now;
         }
         match self.plan.pop_front() {
             // The last of the plan; if it is bound too, it stays behind those before it.
@@ -95,7 +96,7 @@ impl PacketScheduler for Sttf {
                 Decision::Send { on: SubflowSet::one(r), burst: 1 }
             }
             Some(r) => Decision::Bind { on: SubflowSet::one(r), bytes: u64::from(group[r].mss) },
-            None => Decision::Wait { until_ns: u64::MAX },
+            None => Decision::Wait { until: Instant::NEVER },
         }
     }
 }
@@ -106,7 +107,7 @@ mod tests {
 
     fn view(srtt_ms: u64, in_flight: u32) -> View {
         let open = View::new(10.0, 1000);
-        View { srtt_ns: srtt_ms * 1_000_000, in_flight, active: true, ssthresh: 10.0, ..open }
+        View { srtt: Duration::from_millis(srtt_ms), in_flight, active: true, ssthresh: 10.0, ..open }
     }
 
     fn decide(segments: u64, group: &[View]) -> Decision {
@@ -121,17 +122,17 @@ mod tests {
         // Four free of ten at the threshold; then windows of 11, 12, …
         let near = view(20, 6);
         for (queued, halves) in [(4, 1), (5, 3), (15, 3), (16, 5), (27, 5), (28, 7)] {
-            assert_eq!(transfer_ns(&near, queued), halves * half, "{queued}");
+            assert_eq!(transfer(&near, queued), Duration::from_nanos(halves * half), "{queued}");
         }
         // Slow start: 20, 40, and then the threshold of 50.
         let slow = View { ssthresh: 50.0, ..view(20, 10) };
         for (queued, halves) in [(20, 3), (21, 5), (60, 5), (61, 7), (110, 7), (111, 9)] {
-            assert_eq!(transfer_ns(&slow, queued), halves * half, "{queued}");
+            assert_eq!(transfer(&slow, queued), Duration::from_nanos(halves * half), "{queued}");
         }
         // From a window of one: 2, then 4.
         let first = View { cwnd: 1.0, ..View { in_flight: 1, ..slow } };
         for (queued, halves) in [(2, 3), (3, 5), (6, 5), (7, 7)] {
-            assert_eq!(transfer_ns(&first, queued), halves * half, "{queued}");
+            assert_eq!(transfer(&first, queued), Duration::from_nanos(halves * half), "{queued}");
         }
     }
 
@@ -141,7 +142,7 @@ mod tests {
         let group = [view(20, 10), view(100, 0)];
         for (segments, waits) in [(1, true), (11, true), (23, true), (24, false)] {
             let decision = decide(segments, &group);
-            assert_eq!(decision == Decision::Wait { until_ns: u64::MAX }, waits, "{segments}: {decision:?}");
+            assert_eq!(decision == Decision::Wait { until: Instant::NEVER }, waits, "{segments}: {decision:?}");
         }
         // What comes before the one for the slow path is bound to the fast one.
         assert_eq!(decide(24, &group), Decision::Bind { on: SubflowSet::one(0), bytes: 1000 });
@@ -183,7 +184,7 @@ mod tests {
         let held = View { held: true, ..view(20, 0) };
         assert_eq!(
             decide(1, &[held, slow]),
-            Decision::Wait { until_ns: u64::MAX },
+            Decision::Wait { until: Instant::NEVER },
             "pacing has the fast one for later"
         );
     }
@@ -199,13 +200,17 @@ mod tests {
     fn it_thinks_again_when_time_has_passed() {
         let group = [view(20, 10), view(100, 0)];
         let mut sttf = Sttf::default();
-        let mut at = |now_ns, segments: u64| {
+        let mut at = |now, segments: u64| {
             let bytes = segments * 1000;
-            let context = Context { now_ns, unsent_bytes: bytes, available_bytes: bytes, ..Context::default() };
+            let context = Context { now, unsent_bytes: bytes, available_bytes: bytes, ..Context::default() };
             sttf.choose(Demand::New, &group, &context)
         };
-        assert_eq!(at(5, 24), Decision::Bind { on: SubflowSet::one(0), bytes: 1000 });
-        assert_eq!(at(5, 1), Decision::Bind { on: SubflowSet::one(0), bytes: 1000 }, "the same plan");
-        assert_eq!(at(6, 1), Decision::Wait { until_ns: u64::MAX });
+        assert_eq!(at(Instant::from_nanos(5), 24), Decision::Bind { on: SubflowSet::one(0), bytes: 1000 });
+        assert_eq!(
+            at(Instant::from_nanos(5), 1),
+            Decision::Bind { on: SubflowSet::one(0), bytes: 1000 },
+            "the same plan"
+        );
+        assert_eq!(at(Instant::from_nanos(6), 1), Decision::Wait { until: Instant::NEVER });
     }
 }

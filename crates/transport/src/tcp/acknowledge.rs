@@ -5,7 +5,7 @@
 //! connection's slow start. It also refills it after a pause of more than an RTO, which is not modelled.
 
 use crate::TcpOptions;
-use crate::time::NEVER;
+use crate::time::{Duration, Instant};
 
 /// What a subflow owes its peer.
 #[derive(Clone, Copy, Debug)]
@@ -15,9 +15,9 @@ pub struct Acknowledging {
     /// What came last in order and is not acknowledged came with PSH.
     pub pushed: bool,
     /// When one is due at the latest.
-    pub deadline_ns: u64,
+    pub deadline: Instant,
     /// When data came last.
-    last_ns: u64,
+    last_at: Instant,
     pending: u32,
     quick: u32,
     /// At most 255, and half a second: what an idle connection takes counts.
@@ -32,8 +32,8 @@ impl Acknowledging {
         Acknowledging {
             now: false,
             pushed: false,
-            deadline_ns: NEVER,
-            last_ns: 0,
+            deadline: Instant::NEVER,
+            last_at: Instant::ZERO,
             pending: 0,
             quick: options.quick_acks,
             every: options.segments_per_ack.clamp(1, 255) as u8,
@@ -42,15 +42,20 @@ impl Acknowledging {
         }
     }
 
+    #[inline(always)]
+    fn delay(&self) -> Duration {
+        Duration::from_nanos(self.delay_ns.into())
+    }
+
     /// Data arrived in order and left no hole.
     #[inline(always)]
-    pub fn data_in_order(&mut self, now_ns: u64) {
+    pub fn data_in_order(&mut self, now: Instant) {
         self.pending += 1;
-        self.last_ns = now_ns;
+        self.last_at = now;
         if self.pending >= u32::from(self.every) || (self.quick > 0 && !self.answers) {
             self.now = true;
-        } else if self.deadline_ns == NEVER {
-            self.deadline_ns = now_ns + u64::from(self.delay_ns);
+        } else if self.deadline.is_never() {
+            self.deadline = now + self.delay();
         }
     }
 
@@ -76,15 +81,15 @@ impl Acknowledging {
 
     /// Data goes out: an answer, if it follows data from the peer within the delay of an acknowledgment.
     #[inline]
-    pub fn data_sent(&mut self, now_ns: u64) {
-        if self.last_ns > 0 && now_ns < self.last_ns + u64::from(self.delay_ns) {
+    pub fn data_sent(&mut self, now: Instant) {
+        if !self.last_at.is_zero() && now < self.last_at + self.delay() {
             self.answers = true;
         }
     }
 
     /// The delay is over, and no answer has come.
     pub fn expire(&mut self) {
-        self.deadline_ns = NEVER;
+        self.deadline = Instant::NEVER;
         self.now = true;
         self.answers = false;
     }
@@ -101,9 +106,9 @@ impl Acknowledging {
         if self.pending > 0 {
             self.quick = self.quick.saturating_sub(1);
             self.pending = 0;
-            self.deadline_ns = NEVER;
+            self.deadline = Instant::NEVER;
         }
-        debug_assert_eq!(self.deadline_ns, NEVER, "only what is pending has a deadline");
+        debug_assert_eq!(self.deadline, Instant::NEVER, "only what is pending has a deadline");
     }
 }
 
@@ -119,7 +124,7 @@ mod tests {
             if n <= growing {
                 ack.window_grew();
             }
-            ack.data_in_order(n * 1_000_000);
+            ack.data_in_order(Instant::from_millis(n));
             if ack.now {
                 ack.sent();
                 after.push(n);
@@ -150,8 +155,8 @@ mod tests {
 
     #[test]
     fn what_is_read_at_the_end_of_a_push_does_not_wait_unless_an_answer_may_come() {
-        let pushed = |ack: &mut Acknowledging, now_ns| {
-            ack.data_in_order(now_ns);
+        let pushed = |ack: &mut Acknowledging, now| {
+            ack.data_in_order(now);
             ack.pushed = true;
             ack.read_all()
         };
@@ -159,16 +164,16 @@ mod tests {
         acknowledged(&mut ack, 2, 0);
         assert!(ack.is_pending() && !ack.read_all(), "the second waits: it was not pushed");
         ack.sent();
-        assert!(pushed(&mut ack, 3_000_000));
+        assert!(pushed(&mut ack, Instant::from_millis(3)));
         ack.sent();
-        ack.data_sent(4_000_000); // within 40 ms
-        assert!(!pushed(&mut ack, 100_000_000), "it goes with the answer");
+        ack.data_sent(Instant::from_millis(4)); // within 40 ms
+        assert!(!pushed(&mut ack, Instant::from_millis(100)), "it goes with the answer");
         ack.expire();
         assert!(ack.now, "which has not come");
         ack.sent();
-        assert!(pushed(&mut ack, 200_000_000));
+        assert!(pushed(&mut ack, Instant::from_millis(200)));
         ack.sent();
-        ack.data_sent(300_000_000); // not an answer: 100 ms after the last data
-        assert!(pushed(&mut ack, 400_000_000));
+        ack.data_sent(Instant::from_millis(300)); // not an answer: 100 ms after the last data
+        assert!(pushed(&mut ack, Instant::from_millis(400)));
     }
 }

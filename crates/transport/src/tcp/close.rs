@@ -3,10 +3,10 @@
 use super::reorder::Reorder;
 use super::subflow::{State, Subflow};
 use crate::queue::Stream;
-use crate::time::NEVER;
+use crate::time::{Duration, Instant};
 
 /// Twice the maximum segment lifetime, as Linux takes it (RFC 9293 §3.4.2 names 4 minutes).
-pub const TIME_WAIT_NS: u64 = 60_000_000_000;
+pub const TIME_WAIT: Duration = Duration::from_secs(60);
 
 /// What follows from a FIN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,18 +76,18 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// Both directions have ended (RFC 9293 §3.6.1). Answers until when the connection lingers.
-    pub fn enter_time_wait(&mut self, now_ns: u64) -> u64 {
+    pub fn enter_time_wait(&mut self, now: Instant) -> Instant {
         self.state = State::TimeWait;
-        self.timer_ns = now_ns + TIME_WAIT_NS;
-        self.timer_ns
+        self.timer = now + TIME_WAIT;
+        self.timer
     }
 
     /// The connection is no more.
     pub fn enter_closed(&mut self) {
         self.state = State::Closed;
         self.fins.cancel(); // none follows a reset
-        self.timer_ns = NEVER;
-        self.ack.deadline_ns = NEVER;
+        self.timer = Instant::NEVER;
+        self.ack.deadline = Instant::NEVER;
         self.ack.now = false; // nor an acknowledgment: nobody waits for it
         // Nothing comes any more to fill its holes, and what waits behind them has not been acknowledged.
         self.reorder = Reorder::new();

@@ -2,6 +2,7 @@
 
 use super::validation::Validation;
 use crate::congestion::{View, Window};
+use crate::time::{Duration, Instant};
 use crate::{Growth as By, TcpOptions};
 
 /// What the growth of a window depends on.
@@ -54,11 +55,11 @@ impl Growth {
     }
 
     /// What the window is worth after a pause (RFC 7661 §4.4.3), if that is less.
-    pub fn after_pause(&mut self, now_ns: u64, rto_ns: u64, view: &View) -> Option<Window> {
+    pub fn after_pause(&mut self, now: Instant, rto: Duration, view: &View) -> Option<Window> {
         match (self.steered, self.is_linux()) {
             (true, _) => None,
-            (false, true) => self.validation.restarted(now_ns, rto_ns, view),
-            (false, false) => self.validation.resumed(now_ns, view),
+            (false, true) => self.validation.restarted(now, rto, view),
+            (false, false) => self.validation.resumed(now, view),
         }
     }
 
@@ -67,7 +68,7 @@ impl Growth {
     #[inline(always)]
     pub fn acknowledged(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         (una_before, pipe_before): (u64, u32),
         acked_segments: f64,
         numbers: (u64, u64),
@@ -75,15 +76,15 @@ impl Growth {
     ) -> (bool, f64) {
         let limited =
             una_before < self.limited_below || (view.in_slow_start() && view.cwnd < 2.0 * f64::from(pipe_before));
-        self.validation.acknowledged(now_ns, acked_segments, numbers, limited, view);
+        self.validation.acknowledged(now, acked_segments, numbers, limited, view);
         let acked_segments = if self.counts_acks { 1.0 } else { acked_segments };
         (limited && self.validation.is_validated(), acked_segments)
     }
 
     /// As [`Validation::reduced`].
     #[inline(always)]
-    pub fn reduced(&mut self, now_ns: u64, view: &View) -> Option<Window> {
-        self.validation.reduced(now_ns, view)
+    pub fn reduced(&mut self, now: Instant, view: &View) -> Option<Window> {
+        self.validation.reduced(now, view)
     }
 
     /// Whether the control sets the window with each delivery.

@@ -10,7 +10,7 @@ use crate::Config;
 use crate::congestion::{View, Window};
 use crate::numbers::SeqNumber;
 use crate::queue::Stream;
-use crate::time::NEVER;
+use crate::time::{Duration, Instant};
 
 /// The least MSS a peer may announce that is taken at its word (RFC 9293 §3.7.1 lets it be absurdly small): options
 /// of 40 bytes and data must fit.
@@ -24,7 +24,7 @@ const fn default_mss(peer: IpAddr) -> u16 {
 }
 
 /// A round-trip time that is guessed is not less than this.
-const LEAST_GUESS_NS: u64 = 1_000_000;
+const LEAST_GUESS: Duration = Duration::from_millis(1);
 
 impl<P: Stream> Subflow<P> {
     /// Takes what the peer's SYN or SYN/ACK offers.
@@ -46,22 +46,22 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// The SYN or SYN/ACK goes out. Answers when it goes out again.
-    pub fn syn_sent(&mut self, now_ns: u64) -> u64 {
+    pub fn syn_sent(&mut self, now: Instant) -> Instant {
         self.snd_nxt = 1;
-        self.opening.note_sent(now_ns);
-        self.timer_ns = now_ns + self.rtt.rto_ns();
-        self.timer_ns
+        self.opening.note_sent(now);
+        self.timer = now + self.rtt.rto();
+        self.timer
     }
 
     /// Data can be carried from now on.
-    pub fn establish(&mut self, now_ns: u64, view: &mut View) {
+    pub fn establish(&mut self, now: Instant, view: &mut View) {
         if self.rtt.samples == 0 {
             // The SYN was retransmitted: the time since then stands in until the first sample. The answer may be to the
             // first one, and come at that very moment: a control divides by it.
-            view.srtt_ns = (now_ns - self.opening.sent_ns()).max(LEAST_GUESS_NS);
+            view.srtt = (now - self.opening.sent_at()).max(LEAST_GUESS);
         }
-        self.sent.established_ns = now_ns;
-        self.sent.cwnd_integral_until_ns = now_ns;
+        self.sent.established_at = now;
+        self.sent.cwnd_integral_until = now;
     }
 
     /// The shift count that a SYN or SYN/ACK offers: an answer only where the peer has offered one (RFC 7323 §2.2).
@@ -70,28 +70,28 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// Our SYN was acknowledged, by a segment with these timestamps.
-    pub fn synchronise(&mut self, now_ns: u64, timestamps: Option<Timestamps>, view: &mut View) {
+    pub fn synchronise(&mut self, now: Instant, timestamps: Option<Timestamps>, view: &mut View) {
         self.snd_una = 1;
         self.snd_nxt = 1;
         self.state = State::Established;
-        self.timer_ns = NEVER;
+        self.timer = Instant::NEVER;
         let echo_ms = timestamps.filter(|t| self.timestamps && t.echo != 0).map(|t| t.echo);
-        let waited_ms = |echo_ms: u32| Self::ts_now(now_ns).wrapping_sub(echo_ms);
+        let waited_ms = |echo_ms: u32| Self::ts_now(now).wrapping_sub(echo_ms);
         match echo_ms {
-            _ if self.retries == 0 => self.take_rtt(now_ns - self.opening.sent_ns(), view),
+            _ if self.retries == 0 => self.take_rtt(now - self.opening.sent_at(), view),
             // Karn: a SYN that was sent twice gives no sample, unless timestamps tell which was answered (RFC 7323 §4.1).
             Some(echo_ms) if waited_ms(echo_ms) < 1 << 20 => {
-                self.take_rtt(u64::from(waited_ms(echo_ms).max(1)) * 1_000_000, view);
+                self.take_rtt(Duration::from_millis(waited_ms(echo_ms).max(1).into()), view);
             }
             _ => self.rtt.syn_lost(),
         }
         // "If the SYN or SYN/ACK is lost, the initial window … MUST be one segment" (RFC 5681 §3.1): unless it was the first
         // one that was answered after all.
-        let sent_ms = Self::ts_now(self.opening.sent_ns());
+        let sent_ms = Self::ts_now(self.opening.sent_at());
         let answered_first = echo_ms.is_some_and(|echo_ms| (echo_ms.wrapping_sub(sent_ms) as i32) < 0);
         if self.retries > 0 && !answered_first {
             let ssthresh = view.ssthresh;
-            self.set_window(now_ns, Window { cwnd: 1.0, ssthresh }, view);
+            self.set_window(now, Window { cwnd: 1.0, ssthresh }, view);
         }
         self.retries = 0;
         self.rtt.backoff = 0;
@@ -104,8 +104,6 @@ mod tests {
     use super::*;
     use crate::TcpOptions;
     use wire::{RareOptions, Span};
-
-    const MS: u64 = 1_000_000;
 
     /// The MSS and the shift count after a SYN with these.
     fn negotiated(mss: Option<u16>, window_scale: Option<u8>) -> (u32, u8, u8) {
@@ -130,14 +128,14 @@ mod tests {
     fn synchronised(again: bool, echo_ms: Option<u32>) -> (u64, u64, f64) {
         let mut end = established(&TcpOptions::default());
         let mut view = View::new(10.0, 1_448);
-        end.syn_sent(100 * MS);
+        end.syn_sent(Instant::from_millis(100));
         if again {
             end.retries = 1;
-            end.syn_sent(1_100 * MS);
+            end.syn_sent(Instant::from_millis(1_100));
         }
-        end.synchronise(1_150 * MS, echo_ms.map(|echo| Timestamps { value: 1, echo }), &mut view);
-        assert_eq!((end.state, end.snd_una, end.timer_ns, end.retries), (State::Established, 1, NEVER, 0));
-        (end.rtt.samples, view.srtt_ns / MS, view.cwnd)
+        end.synchronise(Instant::from_millis(1_150), echo_ms.map(|echo| Timestamps { value: 1, echo }), &mut view);
+        assert_eq!((end.state, end.snd_una, end.timer, end.retries), (State::Established, 1, Instant::NEVER, 0));
+        (end.rtt.samples, view.srtt / Duration::from_millis(1), view.cwnd)
     }
 
     /// RFC 6298 §3 (Karn) and RFC 5681 §3.1: "the initial window MUST be one segment" after a SYN that was lost.

@@ -1,6 +1,7 @@
 //! What a subflow keeps of losses and of what was done about them: without memory on one that never lost anything.
 
 use super::recovery::{Frto, Recovery, Undo};
+use crate::time::Instant;
 
 /// Of a subflow on which something was lost, probed for, or marked.
 #[derive(Debug, Default)]
@@ -9,7 +10,7 @@ pub struct Losses {
     pub undo: Option<Box<Undo>>,
     pub frto: Frto,
     /// When retransmission timeouts were.
-    pub timeouts_ns: Vec<u64>,
+    pub timeout_times: Vec<Instant>,
     /// Tail loss probes that sent a segment again, which nobody held to be lost.
     pub repeats: u64,
     /// The rest as in [`Statistics`](crate::Statistics).
@@ -18,21 +19,21 @@ pub struct Losses {
     pub marks: u64,
     pub probes: u64,
     pub reinjections: u64,
-    pub first_reinjection_ns: u64,
+    pub first_reinjection_at: Instant,
 }
 
 impl Losses {
     /// The counters alone, for the subflow that has the place of this one from now on.
     pub fn counts(&self) -> Losses {
-        let Losses { timeouts, undone, marks, probes, reinjections, first_reinjection_ns, .. } = *self;
-        Losses { timeouts, undone, marks, probes, reinjections, first_reinjection_ns, ..Losses::default() }
+        let Losses { timeouts, undone, marks, probes, reinjections, first_reinjection_at, .. } = *self;
+        Losses { timeouts, undone, marks, probes, reinjections, first_reinjection_at, ..Losses::default() }
     }
 
     /// A segment goes out with data sent before on another subflow.
-    pub fn reinjected(&mut self, now_ns: u64) {
+    pub fn reinjected(&mut self, now: Instant) {
         self.reinjections += 1;
-        if self.first_reinjection_ns == 0 {
-            self.first_reinjection_ns = now_ns;
+        if self.first_reinjection_at.is_zero() {
+            self.first_reinjection_at = now;
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What the SYNs said, as far as it is asked for later.
 
+use crate::time::Instant;
+
 /// Shift counts of window fields, as the SYNs agreed (RFC 7323 §2).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scales {
@@ -30,20 +32,20 @@ impl Scales {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Opening {
     /// When ours went out last.
-    sent_ns: u64,
+    sent_at: Instant,
     /// The peer offered window scaling.
     peer_scales: bool,
 }
 
 impl Opening {
     /// Ours goes out.
-    pub fn note_sent(&mut self, now_ns: u64) {
-        self.sent_ns = now_ns;
+    pub fn note_sent(&mut self, now: Instant) {
+        self.sent_at = now;
     }
 
     /// When ours went out last.
-    pub fn sent_ns(&self) -> u64 {
-        self.sent_ns
+    pub fn sent_at(&self) -> Instant {
+        self.sent_at
     }
 
     /// The peer offered window scaling.

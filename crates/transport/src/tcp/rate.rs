@@ -6,15 +6,16 @@ use std::collections::VecDeque;
 use super::scoreboard::{Delivered, Scoreboard};
 use crate::congestion::{LostPacket, RateSample};
 use crate::queue::Stream;
+use crate::time::{Duration, Instant};
 
 /// What was known when a segment was sent last.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     end: u64,
     bytes: u32,
-    sent_ns: u64,
-    first_sent_ns: u64,
-    delivered_ns: u64,
+    sent_at: Instant,
+    first_sent_at: Instant,
+    delivered_at: Instant,
     delivered: u64,
     lost: u64,
     in_flight: u64,
@@ -31,9 +32,9 @@ pub struct RateSampler {
     /// Found lost so far; what is lost twice counts twice.
     pub lost: u64,
     /// When something was delivered last, or the first thing was sent after a pause.
-    delivered_ns: u64,
+    delivered_at: Instant,
     /// When the segment that was delivered last, of those sent last, was sent.
-    first_sent_ns: u64,
+    first_sent_at: Instant,
     /// Samples say less than the path can do until so much is delivered; 0: they do not.
     app_limited: u64,
     /// What the application does is not heard of: Linux marks samples where data is written to a TCP socket, which its
@@ -52,31 +53,31 @@ impl RateSampler {
     }
 
     /// A segment of `bytes` up to sequence number `end` goes out for the first time; `in_flight` with it.
-    pub fn sent(&mut self, now_ns: u64, end: u64, bytes: u32, in_flight: u64) {
-        let record = self.record(now_ns, end, bytes, in_flight);
+    pub fn sent(&mut self, now: Instant, end: u64, bytes: u32, in_flight: u64) {
+        let record = self.record(now, end, bytes, in_flight);
         self.records.push_back(record);
     }
 
     /// It goes out once more; `lost`: because it was held to be lost.
-    pub fn sent_again(&mut self, now_ns: u64, end: u64, in_flight: u64, lost: bool) {
+    pub fn sent_again(&mut self, now: Instant, end: u64, in_flight: u64, lost: bool) {
         let i = self.records.partition_point(|record| record.end < end);
         let Some(&old) = self.records.get(i) else { return };
         if lost && !old.is_lost {
             self.count_lost(i);
         }
-        self.records[i] = self.record(now_ns, old.end, old.bytes, in_flight);
+        self.records[i] = self.record(now, old.end, old.bytes, in_flight);
     }
 
-    fn record(&mut self, now_ns: u64, end: u64, bytes: u32, in_flight: u64) -> Record {
+    fn record(&mut self, now: Instant, end: u64, bytes: u32, in_flight: u64) -> Record {
         if in_flight <= u64::from(bytes) {
-            (self.first_sent_ns, self.delivered_ns) = (now_ns, now_ns);
+            (self.first_sent_at, self.delivered_at) = (now, now);
         }
         Record {
             end,
             bytes,
-            sent_ns: now_ns,
-            first_sent_ns: self.first_sent_ns,
-            delivered_ns: self.delivered_ns,
+            sent_at: now,
+            first_sent_at: self.first_sent_at,
+            delivered_at: self.delivered_at,
             delivered: self.delivered,
             lost: self.lost,
             in_flight,
@@ -102,17 +103,17 @@ impl RateSampler {
         self.app_limited > 0
     }
 
-    /// An acknowledgment up to `una` brought this; `min_rtt_ns` is the least round trip ever seen.
+    /// An acknowledgment up to `una` brought this; `min_rtt` is the least round trip ever seen.
     pub fn acknowledged(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         delivered: &Delivered,
         una: u64,
-        min_rtt_ns: u64,
+        min_rtt: Duration,
     ) -> Option<RateSample> {
         if delivered.bytes > 0 {
             self.delivered += delivered.bytes;
-            self.delivered_ns = now_ns;
+            self.delivered_at = now;
         }
         let end = delivered.latest.1;
         let i = self.records.partition_point(|record| record.end < end);
@@ -124,13 +125,14 @@ impl RateSampler {
             self.app_limited = 0;
         }
         let record = newest?;
-        self.first_sent_ns = self.first_sent_ns.max(record.sent_ns);
-        let send_ns = record.sent_ns.saturating_sub(record.first_sent_ns);
-        let ack_ns = now_ns.saturating_sub(record.delivered_ns);
-        let interval_ns = send_ns.max(ack_ns);
+        self.first_sent_at = self.first_sent_at.max(record.sent_at);
+        let sent_within = record.sent_at.saturating_since(record.first_sent_at);
+        let acked_within = now.saturating_since(record.delivered_at);
+        let interval = sent_within.max(acked_within);
         let bytes = self.delivered - record.delivered;
         // A shorter interval than any round trip: a copy that was not lost was taken for a retransmission's delivery.
-        let rate = (interval_ns >= min_rtt_ns.max(1)).then(|| bytes as f64 * 1e9 / interval_ns as f64);
+        let rate =
+            (interval >= min_rtt.max(Duration::NANOSECOND)).then(|| bytes as f64 * 1e9 / interval.as_nanos() as f64);
         Some(RateSample {
             bytes,
             rate,
@@ -198,9 +200,7 @@ impl RateSampler {
 mod tests {
     use super::*;
 
-    const MS: u64 = 1_000_000;
-
-    fn delivered(bytes: u64, latest: (u64, u64)) -> Delivered {
+    fn delivered(bytes: u64, latest: (Instant, u64)) -> Delivered {
         Delivered { bytes, latest, advanced: true, ..Delivered::default() }
     }
 
@@ -209,15 +209,36 @@ mod tests {
     #[test]
     fn rates_worked_by_hand() {
         let mut sampler = RateSampler::default();
-        sampler.sent(0, 1001, 1000, 1000);
-        sampler.sent(MS, 2001, 1000, 2000);
-        let first = sampler.acknowledged(50 * MS, &delivered(1000, (0, 1001)), 1001, 50 * MS).unwrap();
+        sampler.sent(Instant::ZERO, 1001, 1000, 1000);
+        sampler.sent(Instant::from_millis(1), 2001, 1000, 2000);
+        let first = sampler
+            .acknowledged(
+                Instant::from_millis(50),
+                &delivered(1000, (Instant::ZERO, 1001)),
+                1001,
+                Duration::from_millis(50),
+            )
+            .unwrap();
         assert_eq!((first.bytes, first.rate), (1000, Some(20_000.0)));
-        sampler.sent(50 * MS, 3001, 1000, 2000);
-        let second = sampler.acknowledged(52 * MS, &delivered(1000, (MS, 2001)), 2001, 50 * MS).unwrap();
+        sampler.sent(Instant::from_millis(50), 3001, 1000, 2000);
+        let second = sampler
+            .acknowledged(
+                Instant::from_millis(52),
+                &delivered(1000, (Instant::from_millis(1), 2001)),
+                2001,
+                Duration::from_millis(50),
+            )
+            .unwrap();
         assert_eq!((second.bytes, second.prior_delivered), (2000, 0));
         assert!((second.rate.unwrap() - 2000.0 / 0.052).abs() < 1e-6);
-        let third = sampler.acknowledged(100 * MS, &delivered(1000, (50 * MS, 3001)), 3001, 50 * MS).unwrap();
+        let third = sampler
+            .acknowledged(
+                Instant::from_millis(100),
+                &delivered(1000, (Instant::from_millis(50), 3001)),
+                3001,
+                Duration::from_millis(50),
+            )
+            .unwrap();
         assert_eq!((third.bytes, third.prior_delivered, third.rate), (2000, 1000, Some(40_000.0)));
         assert_eq!(third.in_flight, 2000);
     }
@@ -227,22 +248,47 @@ mod tests {
     fn the_longer_of_both_intervals_counts() {
         let mut sampler = RateSampler::default();
         for i in 0..10 {
-            sampler.sent(10 * i * MS, 1000 * (i + 1), 1000, 1000 * (i + 1));
+            sampler.sent(Instant::from_millis(10 * i), 1000 * (i + 1), 1000, 1000 * (i + 1));
         }
-        let sample = sampler.acknowledged(100 * MS, &delivered(10_000, (90 * MS, 10_000)), 10_000, MS).unwrap();
+        let sample = sampler
+            .acknowledged(
+                Instant::from_millis(100),
+                &delivered(10_000, (Instant::from_millis(90), 10_000)),
+                10_000,
+                Duration::from_millis(1),
+            )
+            .unwrap();
         assert_eq!(sample.rate, Some(100_000.0));
-        assert!(sampler.acknowledged(101 * MS, &Delivered::default(), 10_000, MS).is_none());
+        assert!(
+            sampler
+                .acknowledged(Instant::from_millis(101), &Delivered::default(), 10_000, Duration::from_millis(1))
+                .is_none()
+        );
     }
 
     #[test]
     fn what_an_application_limited_is_marked_until_it_is_delivered() {
         let mut sampler = RateSampler::default();
-        sampler.sent(0, 1001, 1000, 1000);
+        sampler.sent(Instant::ZERO, 1001, 1000, 1000);
         sampler.limited(1000);
-        sampler.sent(5 * MS, 2001, 1000, 2000);
-        let sample = sampler.acknowledged(50 * MS, &delivered(1000, (0, 1001)), 1001, MS).unwrap();
+        sampler.sent(Instant::from_millis(5), 2001, 1000, 2000);
+        let sample = sampler
+            .acknowledged(
+                Instant::from_millis(50),
+                &delivered(1000, (Instant::ZERO, 1001)),
+                1001,
+                Duration::from_millis(1),
+            )
+            .unwrap();
         assert!(!sample.app_limited && sampler.is_limited());
-        let sample = sampler.acknowledged(55 * MS, &delivered(1000, (5 * MS, 2001)), 2001, MS).unwrap();
+        let sample = sampler
+            .acknowledged(
+                Instant::from_millis(55),
+                &delivered(1000, (Instant::from_millis(5), 2001)),
+                2001,
+                Duration::from_millis(1),
+            )
+            .unwrap();
         assert!(sample.app_limited && !sampler.is_limited());
         let mut ignores_pauses = RateSampler::new(true);
         ignores_pauses.paused(1000);
@@ -254,13 +300,13 @@ mod tests {
     #[test]
     fn a_retransmission_counts_its_loss_once() {
         let mut sampler = RateSampler::default();
-        sampler.sent(0, 1001, 1000, 1000);
-        sampler.sent(0, 2001, 1000, 2000);
-        sampler.sent_again(60 * MS, 1001, 2000, true);
+        sampler.sent(Instant::ZERO, 1001, 1000, 1000);
+        sampler.sent(Instant::ZERO, 2001, 1000, 2000);
+        sampler.sent_again(Instant::from_millis(60), 1001, 2000, true);
         let lost = sampler.take_lost();
         assert_eq!((lost.len(), lost[0].in_flight, lost[0].lost, sampler.lost), (1, 1000, 1000, 1000));
         // A probe repeats what nobody holds to be lost.
-        sampler.sent_again(70 * MS, 2001, 2000, false);
+        sampler.sent_again(Instant::from_millis(70), 2001, 2000, false);
         assert!(sampler.take_lost().is_empty());
     }
 }

@@ -3,11 +3,12 @@
 
 use wire::{Compact, SackBlock, SackBlocks, Segment, Timestamps};
 
-use super::close::TIME_WAIT_NS;
+use super::close::TIME_WAIT;
 use super::subflow::{State, Subflow};
 use crate::numbers::SeqNumber;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece};
+use crate::time::{Duration, Instant};
 
 /// What is to become of a segment that arrives on a synchronised connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +50,7 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// First to fifth of RFC 9293 §3.10.7.4: sequence number, RST, SYN and ACK, with `open` octets of room.
-    pub fn judge(&mut self, now_ns: u64, segment: &Segment<P>, open: u64) -> Verdict {
+    pub fn judge(&mut self, now: Instant, segment: &Segment<P>, open: u64) -> Verdict {
         let seq = self.their_seq(segment.seq);
         let len = segment.payload.len() as u64 + u64::from(segment.flags.fin()) + u64::from(segment.flags.syn());
         // First: is it in the window (§3.4)? Numbers far below 0 have wrapped to huge ones.
@@ -62,7 +63,7 @@ impl<P: Stream> Subflow<P> {
         let acceptable =
             if len == 0 { self.rcv_nxt <= seq && seq <= limit } else { seq < edge && seq + len > self.rcv_nxt };
         if !acceptable || !(segment.flags.rst() || self.is_recent(segment.options.timestamps)) {
-            return self.refuse(now_ns, seq, segment, len);
+            return self.refuse(now, seq, segment, len);
         }
         // Second and fourth: RST and SYN, with the challenge ACK of RFC 5961 §3.2, §4.2; also with MP_FASTCLOSE, as Linux does.
         if segment.flags.rst() {
@@ -88,7 +89,7 @@ impl<P: Stream> Subflow<P> {
     /// only now and then: two ends that disagree would answer each other for ever (RFC 5961 §7 limits such ACKs for the same
     /// reason).
     #[cold]
-    fn refuse(&mut self, now_ns: u64, seq: u64, segment: &Segment<P>, len: u64) -> Verdict {
+    fn refuse(&mut self, now: Instant, seq: u64, segment: &Segment<P>, len: u64) -> Verdict {
         if segment.flags.rst() {
             return Verdict::Drop;
         }
@@ -101,7 +102,7 @@ impl<P: Stream> Subflow<P> {
         }
         if self.state == State::TimeWait && segment.flags.fin() {
             // Our last ACK was lost, and the time begins anew (RFC 9293 §3.10.7.4, eighth).
-            self.timer_ns = now_ns + TIME_WAIT_NS;
+            self.timer = now + TIME_WAIT;
         }
         Verdict::Acknowledge
     }
@@ -160,17 +161,17 @@ impl<P: Stream> Subflow<P> {
     /// holds at once, of a longer one an eighth counts. One that the clock does not show counts as a millisecond, where Linux
     /// has only what filling the window took (`tcp_rcv_rtt_measure`). Answers whether it was shorter.
     #[inline]
-    pub fn take_echo(&mut self, timestamps: Option<Timestamps>, len: u64, now_ns: u64) -> bool {
+    pub fn take_echo(&mut self, timestamps: Option<Timestamps>, len: u64, now: Instant) -> bool {
         let Some(t) = timestamps.filter(|t| self.timestamps && t.echo != self.last_echo) else { return false };
         self.last_echo = t.echo;
-        len >= u64::from(self.rcv_ssthresh.longest) && self.learn_receive_rtt(Self::ts_now(now_ns).wrapping_sub(t.echo))
+        len >= u64::from(self.rcv_ssthresh.longest) && self.learn_receive_rtt(Self::ts_now(now).wrapping_sub(t.echo))
     }
 
     /// As [`take_echo`](Self::take_echo), from every segment: of a subflow of Multipath TCP.
     #[inline]
-    pub fn take_each_echo(&mut self, timestamps: Option<Timestamps>, now_ns: u64) {
+    pub fn take_each_echo(&mut self, timestamps: Option<Timestamps>, now: Instant) {
         if let Some(t) = timestamps.filter(|t| self.timestamps && t.echo != 0) {
-            self.learn_receive_rtt(Self::ts_now(now_ns).wrapping_sub(t.echo));
+            self.learn_receive_rtt(Self::ts_now(now).wrapping_sub(t.echo));
         }
     }
 
@@ -185,8 +186,8 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// The round trip as the receiver of data knows it, in whole microseconds; 0: not known.
-    pub fn receive_rtt_ns(&self) -> u64 {
-        u64::from(self.receive_rtt >> 3) * 1_000
+    pub fn receive_rtt(&self) -> Duration {
+        Duration::from_micros((self.receive_rtt >> 3).into())
     }
 
     /// Data of so many octets came while a hole is open, or opens one. `room`: more pieces may be held.
@@ -254,7 +255,7 @@ mod tests {
     use crate::offset::Offset;
     use wire::{Flags, Span};
 
-    const NOW_NS: u64 = 7_000_000;
+    const NOW: Instant = Instant::from_millis(7);
 
     fn end() -> Subflow<Span> {
         let mut end = established(&TcpOptions { timestamps: false, ..TcpOptions::default() });
@@ -269,7 +270,7 @@ mod tests {
 
     #[test]
     fn what_is_not_acceptable_is_answered_or_dropped() {
-        let judge = |seq, ack, len, flags| end().judge(NOW_NS, &segment(seq, ack, len, flags), 1_000);
+        let judge = |seq, ack, len, flags| end().judge(NOW, &segment(seq, ack, len, flags), 1_000);
         let process = |seq, ack| Verdict::Process { seq, ack };
         assert_eq!(judge(5_001, 1_101, 100, Flags::ACK), process(1, 101));
         assert_eq!(judge(5_501, 1_001, 1_000, Flags::ACK), process(501, 1), "a part lies in the window");
@@ -291,14 +292,14 @@ mod tests {
     fn data_that_comes_twice_is_reported_and_a_fin_in_time_wait_begins_it_anew() {
         let mut end = end();
         end.rcv_nxt = 301;
-        assert_eq!(end.judge(NOW_NS, &segment(5_101, 1_001, 100, Flags::ACK), 1_000), Verdict::Acknowledge);
+        assert_eq!(end.judge(NOW, &segment(5_101, 1_001, 100, Flags::ACK), 1_000), Verdict::Acknowledge);
         assert!(end.has_usual_blocks());
         let mut blocks = SackBlocks::default();
         end.sack_blocks(40, &mut blocks);
         assert_eq!(blocks.as_slice(), [SackBlock { left: 5_101, right: 5_201 }]);
-        (end.state, end.timer_ns) = (State::TimeWait, NOW_NS);
-        assert_eq!(end.judge(NOW_NS, &segment(5_300, 1_001, 0, Flags::ACK | Flags::FIN), 1_000), Verdict::Acknowledge);
-        assert_eq!(end.timer_ns, NOW_NS + TIME_WAIT_NS);
+        (end.state, end.timer) = (State::TimeWait, NOW);
+        assert_eq!(end.judge(NOW, &segment(5_300, 1_001, 0, Flags::ACK | Flags::FIN), 1_000), Verdict::Acknowledge);
+        assert_eq!(end.timer, NOW + TIME_WAIT);
     }
 
     #[test]
@@ -336,40 +337,40 @@ mod tests {
         assert!(end.is_recent(stamps(50)), "the one behind a hole was not kept");
         end.keep_timestamp(1, stamps(60));
         assert!(!end.is_recent(stamps(59)) && end.is_recent(stamps(60)) && end.is_recent(None));
-        assert_eq!(end.own_timestamps(NOW_NS), Timestamps { value: 7, echo: 60 });
+        assert_eq!(end.own_timestamps(NOW), Timestamps { value: 7, echo: 60 });
     }
 
     #[test]
     fn every_segment_of_multipath_tcp_tells_the_round_trip_to_the_receiver() {
         let mut end = established(&TcpOptions::default());
         let stamps = |echo| Some(Timestamps { value: 0, echo });
-        end.take_each_echo(stamps(3), 7_000_000);
-        assert_eq!(end.receive_rtt_ns(), 4_000_000);
-        end.take_each_echo(stamps(8), 20_000_000);
-        end.take_each_echo(stamps(0), 20_000_000);
-        assert_eq!(end.receive_rtt_ns(), (7 * 4_000_000 + 12_000_000) / 8);
-        end.take_each_echo(stamps(8), 21_000_000);
-        assert_eq!(end.receive_rtt_ns(), (7 * 5_000_000 + 13_000_000) / 8);
+        end.take_each_echo(stamps(3), Instant::from_millis(7));
+        assert_eq!(end.receive_rtt(), Duration::from_millis(4));
+        end.take_each_echo(stamps(8), Instant::from_millis(20));
+        end.take_each_echo(stamps(0), Instant::from_millis(20));
+        assert_eq!(end.receive_rtt(), Duration::from_nanos((7 * 4_000_000 + 12_000_000) / 8));
+        end.take_each_echo(stamps(8), Instant::from_millis(21));
+        assert_eq!(end.receive_rtt(), Duration::from_nanos((7 * 5_000_000 + 13_000_000) / 8));
     }
 
     #[test]
     fn the_first_full_sized_segment_with_an_echo_tells_the_round_trip_to_the_receiver() {
         let mut end = established(&TcpOptions::default());
         let mut take = |echo, len, now_ms: u64| {
-            end.take_echo(Some(Timestamps { value: 0, echo }), len, now_ms * 1_000_000);
-            end.receive_rtt_ns()
+            end.take_echo(Some(Timestamps { value: 0, echo }), len, Instant::from_millis(now_ms));
+            end.receive_rtt()
         };
-        assert_eq!(take(0, 1_448, 3), 0, "nothing was echoed");
-        assert_eq!(take(4, 1_448, 44), 40_000_000);
-        assert_eq!(take(4, 1_448, 68), 40_000_000, "of one echo only the first");
-        assert_eq!(take(5, 1_448, 69), 43_000_000, "(7 · 40 + 64) / 8");
-        assert_eq!(take(6, 100, 36), 43_000_000, "a short segment waited for others");
-        assert_eq!(take(6, 1_448, 36), 43_000_000, "and the echo has been seen");
-        assert_eq!(take(7, 1_448, 37), 30_000_000, "a shorter one holds at once");
+        assert_eq!(take(0, 1_448, 3), Duration::ZERO, "nothing was echoed");
+        assert_eq!(take(4, 1_448, 44), Duration::from_millis(40));
+        assert_eq!(take(4, 1_448, 68), Duration::from_millis(40), "of one echo only the first");
+        assert_eq!(take(5, 1_448, 69), Duration::from_millis(43), "(7 · 40 + 64) / 8");
+        assert_eq!(take(6, 100, 36), Duration::from_millis(43), "a short segment waited for others");
+        assert_eq!(take(6, 1_448, 36), Duration::from_millis(43), "and the echo has been seen");
+        assert_eq!(take(7, 1_448, 37), Duration::from_millis(30), "a shorter one holds at once");
         // 240,000 - 30,000 + 31,000 eighths of a microsecond are 30,125 µs, without its half in the next: 30,234 µs.
-        assert_eq!(take(8, 1_448, 39), 30_125_000);
-        assert_eq!(take(9, 1_448, 40), 30_234_000);
-        assert_eq!(take(41, 1_448, 41), 1_000_000, "less than a millisecond");
+        assert_eq!(take(8, 1_448, 39), Duration::from_nanos(30_125_000));
+        assert_eq!(take(9, 1_448, 40), Duration::from_nanos(30_234_000));
+        assert_eq!(take(41, 1_448, 41), Duration::from_millis(1), "less than a millisecond");
     }
 
     #[test]
@@ -379,7 +380,7 @@ mod tests {
             at,
             payload: Span { offset: at - 1, len },
             offset: Offset::after(at - 1),
-            arrival_ns: 0,
+            arrived_at: Instant::ZERO,
         };
         assert!(matches!(end.take_at_hole(piece(601, 600), true), AtHole::Behind));
         assert!(matches!(end.take_at_hole(piece(1_801, 600), false), AtHole::Behind), "there is no room for it");

@@ -152,11 +152,17 @@ impl<P: Stream> OutOfOrder<P> {
 mod tests {
     use super::*;
     use crate::offset::Offset;
+    use crate::time::Instant;
     use proptest::prelude::*;
     use wire::Span;
 
     fn piece(at: u64, end: u64) -> Piece<Span> {
-        Piece { at, payload: Span { offset: at, len: (end - at) as u32 }, offset: Offset::after(at), arrival_ns: 0 }
+        Piece {
+            at,
+            payload: Span { offset: at, len: (end - at) as u32 },
+            offset: Offset::after(at),
+            arrived_at: Instant::ZERO,
+        }
     }
 
     fn blocks(r: &Reorder<Span>, limit: usize) -> Vec<(u64, u64)> {

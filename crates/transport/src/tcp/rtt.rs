@@ -1,6 +1,7 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
 use crate::TcpOptions;
+use crate::time::Duration;
 
 /// Estimator of one subflow.
 #[derive(Clone, Copy, Debug)]
@@ -9,11 +10,11 @@ pub struct RttEstimator {
     /// Sum of all samples.
     pub sum_ns: u128,
     /// SRTT; 0 before the first sample.
-    pub srtt_ns: u64,
+    pub srtt: Duration,
     /// RTTVAR.
-    pub rttvar_ns: u64,
+    pub rttvar: Duration,
     /// Smallest sample; 0 before the first.
-    pub min_rtt_ns: u64,
+    pub min_rtt: Duration,
     /// Number of samples.
     pub samples: u64,
     /// Consecutive timeouts without progress.
@@ -21,73 +22,73 @@ pub struct RttEstimator {
     backs_off: bool,
     /// The congestion control wants to be told of each sample.
     pub told: bool,
-    min_ns: u64,
-    max_ns: u64,
+    rto_min: Duration,
+    rto_max: Duration,
     /// Before the first sample.
-    initial_ns: u64,
+    rto_initial: Duration,
 }
 
 /// RFC 6298 §5.7: the timeout before the first sample when data goes out after a SYN that was lost.
-const AFTER_LOST_SYN_NS: u64 = 3_000_000_000;
+const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
 impl RttEstimator {
     /// No sample yet.
     pub fn new(options: &TcpOptions) -> Self {
         RttEstimator {
-            srtt_ns: 0,
-            rttvar_ns: 0,
-            min_rtt_ns: 0,
+            srtt: Duration::ZERO,
+            rttvar: Duration::ZERO,
+            min_rtt: Duration::ZERO,
             sum_ns: 0,
             samples: 0,
             backoff: 0,
-            min_ns: options.rto_min_ns,
-            max_ns: options.rto_max_ns,
+            rto_min: options.rto_min(),
+            rto_max: options.rto_max(),
             backs_off: options.rto_backoff,
-            initial_ns: options.rto_initial_ns,
+            rto_initial: Duration::from_nanos(options.rto_initial_ns),
             told: false,
         }
     }
 
     /// Takes a sample, which must not come from a retransmitted segment (Karn; RFC 6298 §3).
-    pub fn sample(&mut self, rtt_ns: u64) {
-        let rtt_ns = rtt_ns.max(1); // 0 stands for "none"
+    pub fn sample(&mut self, rtt: Duration) {
+        let rtt = rtt.max(Duration::NANOSECOND); // 0 stands for "none"
         if self.samples == 0 {
             // RFC 6298 §2.2.
-            self.srtt_ns = rtt_ns;
-            self.rttvar_ns = rtt_ns / 2;
-            self.min_rtt_ns = rtt_ns;
+            self.srtt = rtt;
+            self.rttvar = rtt / 2;
+            self.min_rtt = rtt;
         } else {
             // RFC 6298 §2.3, α = 1/8, β = 1/4; the deviation first.
-            self.rttvar_ns = (3 * self.rttvar_ns + self.srtt_ns.abs_diff(rtt_ns)) / 4;
-            self.srtt_ns = (7 * self.srtt_ns + rtt_ns) / 8;
-            self.min_rtt_ns = self.min_rtt_ns.min(rtt_ns);
+            self.rttvar = (3 * self.rttvar + self.srtt.abs_diff(rtt)) / 4;
+            self.srtt = (7 * self.srtt + rtt) / 8;
+            self.min_rtt = self.min_rtt.min(rtt);
         }
-        self.sum_ns += u128::from(rtt_ns);
+        self.sum_ns += u128::from(rtt.as_nanos());
         self.samples += 1;
     }
 
     /// The SYN was sent again: "the RTO MUST be re-initialized to 3 seconds when data transmission begins" (§5.7).
     pub fn syn_lost(&mut self) {
-        self.initial_ns = self.initial_ns.max(AFTER_LOST_SYN_NS);
+        self.rto_initial = self.rto_initial.max(AFTER_LOST_SYN);
     }
 
     /// The timeout before backoff: SRTT + 4·RTTVAR, within its bounds.
-    pub fn base_rto_ns(&self) -> u64 {
+    pub fn base_rto(&self) -> Duration {
         if self.samples == 0 {
-            return self.initial_ns.clamp(self.min_ns, self.max_ns);
+            return self.rto_initial.clamp(self.rto_min, self.rto_max);
         }
         // As Linux does it, the lower bound holds for the term of the deviation: a timeout is never closer to the
         // smoothed RTT than rto_min, so a delayed ACK (40 ms) on a steady path is not a timeout.
-        (self.srtt_ns + (4 * self.rttvar_ns).max(self.min_ns)).min(self.max_ns)
+        (self.srtt + (4 * self.rttvar).max(self.rto_min)).min(self.rto_max)
     }
 
     /// The timeout with its exponential backoff (RFC 6298 §5.5).
-    pub fn rto_ns(&self) -> u64 {
-        let base = self.base_rto_ns();
+    pub fn rto(&self) -> Duration {
+        let base = self.base_rto();
         if self.backoff == 0 || !self.backs_off {
             return base;
         }
-        base.saturating_mul(1 << self.backoff.min(16)).min(self.max_ns)
+        base.saturating_mul(1 << self.backoff.min(16)).min(self.rto_max)
     }
 }
 
@@ -95,40 +96,41 @@ impl RttEstimator {
 mod tests {
     use super::*;
 
-    const MS: u64 = 1_000_000;
+    const MS: Duration = Duration::from_millis(1);
 
     #[test]
     fn the_first_timeout_can_be_given_and_a_lost_syn_makes_it_three_seconds_at_least() {
         for (initial, after) in [(1000, 3000), (3000, 3000), (5000, 5000)] {
-            let mut e = RttEstimator::new(&TcpOptions { rto_initial_ns: initial * MS, ..TcpOptions::default() });
-            assert_eq!(e.rto_ns(), initial * MS);
+            let mut e =
+                RttEstimator::new(&TcpOptions { rto_initial_ns: (initial * MS).as_nanos(), ..TcpOptions::default() });
+            assert_eq!(e.rto(), Duration::from_millis(initial));
             e.syn_lost();
-            assert_eq!(e.rto_ns(), after * MS);
+            assert_eq!(e.rto(), Duration::from_millis(after));
         }
     }
 
     #[test]
     fn estimates_worked_by_hand() {
         let mut e = RttEstimator::new(&TcpOptions { rto_min_ns: 0, ..TcpOptions::default() });
-        assert_eq!(e.rto_ns(), 1000 * MS);
-        e.sample(100 * MS);
-        assert_eq!((e.srtt_ns, e.rttvar_ns, e.rto_ns()), (100 * MS, 50 * MS, 300 * MS));
-        e.sample(180 * MS);
+        assert_eq!(e.rto(), Duration::from_millis(1000));
+        e.sample(Duration::from_millis(100));
+        assert_eq!((e.srtt, e.rttvar, e.rto()), (100 * MS, 50 * MS, 300 * MS));
+        e.sample(Duration::from_millis(180));
         // RTTVAR = (3·50 + 80)/4 = 57.5, SRTT = (7·100 + 180)/8 = 110, RTO = 110 + 230.
-        assert_eq!((e.srtt_ns, e.rttvar_ns, e.rto_ns()), (110 * MS, 57_500_000, 340 * MS));
-        assert_eq!(e.min_rtt_ns, 100 * MS);
+        assert_eq!((e.srtt, e.rttvar, e.rto()), (110 * MS, 57_500 * Duration::from_micros(1), 340 * MS));
+        assert_eq!(e.min_rtt, Duration::from_millis(100));
     }
 
     #[test]
     fn bounds_and_backoff() {
         let mut e = RttEstimator::new(&TcpOptions::default());
         for _ in 0..100 {
-            e.sample(20 * MS);
+            e.sample(Duration::from_millis(20));
         }
-        assert_eq!(e.rto_ns(), 220 * MS);
+        assert_eq!(e.rto(), Duration::from_millis(220));
         e.backoff = 3;
-        assert_eq!(e.rto_ns(), 8 * 220 * MS);
+        assert_eq!(e.rto(), Duration::from_nanos((8 * 220 * MS).as_nanos()));
         e.backoff = 40;
-        assert_eq!(e.rto_ns(), 120_000 * MS);
+        assert_eq!(e.rto(), Duration::from_millis(120_000));
     }
 }

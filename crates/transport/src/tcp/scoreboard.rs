@@ -10,6 +10,7 @@ use super::wholes::{Whole, Wholes};
 use crate::Sending;
 use crate::offset::Offset;
 use crate::queue::{Kept, Stream, push, trim};
+use crate::time::{Duration, Instant};
 
 /// A segment between its first transmission and its cumulative acknowledgment. Sequence numbers are 64 bits and
 /// count from the SYN, which is 0.
@@ -20,12 +21,19 @@ pub struct Sent<P: Stream> {
     /// Place of the first byte in the connection's stream.
     pub offset: Offset,
     /// When it was last sent.
-    pub sent_ns: u64,
+    pub sent_at: Instant,
     /// Content.
     kept: P::Kept,
     /// Whether it carries the FIN.
     pub fin: bool,
     marks: u8,
+}
+
+/// Whether the first of two segments, by when it was sent last and where it ends, was sent after the other (RFC 8985 §6.2,
+/// RACK_sent_after).
+#[inline(always)]
+pub fn sent_after((first_at, first_end): (Instant, u64), (at, end): (Instant, u64)) -> bool {
+    if first_at == at { first_end > end } else { first_at > at }
 }
 
 const SACKED: u8 = 1;
@@ -109,13 +117,13 @@ pub struct Delivered {
     /// Bytes of data that were acknowledged cumulatively, whether they had been selectively before or not.
     pub cumulative_bytes: u64,
     /// Age of the oldest of them that was sent only once: the RTT sample.
-    pub rtt_ns: Option<u64>,
+    pub rtt: Option<Duration>,
     /// Age of the youngest of them that was sent only once: free of the receiver's delay of the ACK.
-    pub last_rtt_ns: Option<u64>,
+    pub last_rtt: Option<Duration>,
     /// Whether the cumulative acknowledgment advanced.
     pub advanced: bool,
     /// Send time and end of the segment that was sent last among them (RFC 8985 §6.2 step 2); 0 when there is none.
-    pub latest: (u64, u64),
+    pub latest: (Instant, u64),
     /// One of them had never been sent again and lies below one delivered before: the network reorders.
     pub reordered: bool,
     /// The highest end of those that were sent only once.
@@ -124,7 +132,7 @@ pub struct Delivered {
     /// cumulative acknowledgment that follows of the rest (RFC 6937 §2, DeliveredData).
     pub announced: u32,
     /// When the last copy of one that was sent more than once went out, of which a timestamp says that it was answered.
-    pub answered_copy_ns: Option<u64>,
+    pub answered_copy_at: Option<Instant>,
     /// Of another the last copy was not the one that was answered: the acknowledgment is an old one, said again.
     pub says_again: bool,
     /// What tells copies of a segment apart.
@@ -137,18 +145,18 @@ pub struct Copies {
     /// The timestamp that the acknowledgment echoes, in milliseconds.
     pub echo_ms: Option<u32>,
     /// No copy can have been answered sooner.
-    pub min_rtt_ns: u64,
+    pub min_rtt: Duration,
 }
 
 impl Copies {
-    /// Whether the copy sent at `sent_ns` may be the one that arrived (RFC 8985 §6.2 step 2).
-    fn may_be_last(self, sent_ns: u64, now_ns: u64) -> bool {
-        self.echoes(sent_ns).unwrap_or(true) && now_ns - sent_ns >= self.min_rtt_ns
+    /// Whether the copy sent at `sent_at` may be the one that arrived (RFC 8985 §6.2 step 2).
+    fn may_be_last(self, sent_at: Instant, now: Instant) -> bool {
+        self.echoes(sent_at).unwrap_or(true) && now - sent_at >= self.min_rtt
     }
 
-    /// Whether the timestamp is of the copy sent at `sent_ns` or of something later, where there is one.
-    fn echoes(self, sent_ns: u64) -> Option<bool> {
-        let sent_ms = (sent_ns / 1_000_000) as u32;
+    /// Whether the timestamp is of the copy sent at `sent_at` or of something later, where there is one.
+    fn echoes(self, sent_at: Instant) -> Option<bool> {
+        let sent_ms = sent_at.as_millis() as u32;
         self.echo_ms.map(|echo_ms| echo_ms.wrapping_sub(sent_ms) as i32 >= 0)
     }
 }
@@ -190,8 +198,8 @@ struct Found<P: Stream> {
     previous_blocks: [SackBlock; 4],
     /// Where the block that was marked last ends, and the number of the first segment that ends beyond it; 0 when not known.
     edge: (u64, u64),
-    /// Retransmissions in the network by time: (sent_ns, number). Entries may be stale.
-    resent: VecDeque<(u64, u64)>,
+    /// Retransmissions in the network by time: (sent_at, number). Entries may be stale.
+    resent: VecDeque<(Instant, u64)>,
     /// None as long as every segment is outstanding as it was sent.
     wholes: Option<Box<Wholes<P>>>,
 }
@@ -230,8 +238,8 @@ impl<P: Stream> Scoreboard<P> {
     }
 
     /// When the first outstanding segment was last sent.
-    pub fn first_sent_ns(&self) -> Option<u64> {
-        self.sent.front().map(|s| s.sent_ns)
+    pub fn first_sent_at(&self) -> Option<Instant> {
+        self.sent.front().map(|s| s.sent_at)
     }
 
     /// Segments sent and not cumulatively acknowledged.
@@ -277,13 +285,13 @@ impl<P: Stream> Scoreboard<P> {
 
     /// A segment was sent for the first time.
     #[inline]
-    pub fn push(&mut self, seq: u64, offset: Offset, payload: P, fin: bool, now_ns: u64) {
+    pub fn push(&mut self, seq: u64, offset: Offset, payload: P, fin: bool, now: Instant) {
         debug_assert!(self.sent.back().is_none_or(|last| last.end() == seq));
-        push(&mut self.sent, Sent { seq, offset, sent_ns: now_ns, kept: P::Kept::keep(payload), fin, marks: 0 });
+        push(&mut self.sent, Sent { seq, offset, sent_at: now, kept: P::Kept::keep(payload), fin, marks: 0 });
     }
 
     /// The cumulative acknowledgment is `ack`.
-    pub fn acknowledge(&mut self, ack: u64, now_ns: u64, delivered: &mut Delivered) {
+    pub fn acknowledge(&mut self, ack: u64, now: Instant, delivered: &mut Delivered) {
         if self.sent.front().is_none_or(|first| first.seq >= ack) {
             return;
         }
@@ -296,7 +304,7 @@ impl<P: Stream> Scoreboard<P> {
                     delivered.cumulative_bytes += cut;
                     delivered.advanced = true;
                     if first.is(EVER_RETRANSMITTED) {
-                        Self::hear_of_copy(first, now_ns, delivered);
+                        Self::hear_of_copy(first, now, delivered);
                     }
                 }
                 break;
@@ -306,7 +314,7 @@ impl<P: Stream> Scoreboard<P> {
             if first.is(SACKED) {
                 self.sacked -= 1;
             } else {
-                Self::count(first, now_ns, self.highest_delivered, delivered);
+                Self::count(first, now, self.highest_delivered, delivered);
                 self.highest_delivered = self.highest_delivered.max(first.end());
             }
             ambiguous |= first.is(EVER_RETRANSMITTED);
@@ -321,8 +329,8 @@ impl<P: Stream> Scoreboard<P> {
         }
         if ambiguous {
             // What stood behind a hole arrived long before the hole was filled: its age is no round trip.
-            delivered.rtt_ns = None;
-            delivered.last_rtt_ns = None;
+            delivered.rtt = None;
+            delivered.last_rtt = None;
         }
     }
 
@@ -343,19 +351,19 @@ impl<P: Stream> Scoreboard<P> {
     /// As [`acknowledge`](Self::acknowledge), where [`is_unmarked`](Self::is_unmarked) and
     /// [`covers_first`](Self::covers_first) hold: everything was sent once, in the order in which it stands here.
     #[inline(always)]
-    pub fn acknowledge_in_order(&mut self, ack: u64, now_ns: u64) -> Delivered {
+    pub fn acknowledge_in_order(&mut self, ack: u64, now: Instant) -> Delivered {
         let mut delivered = Delivered { advanced: true, ..Delivered::default() };
-        let (mut oldest_ns, mut latest) = (u64::MAX, (0, 0));
+        let (mut oldest_at, mut latest) = (Instant::NEVER, (Instant::ZERO, 0));
         while let Some(first) = self.sent.front() {
-            let (sent_ns, end) = (first.sent_ns, first.end());
+            let (sent_at, end) = (first.sent_at, first.end());
             if end > ack {
                 break;
             }
             debug_assert!(!first.is(SACKED | LOST | EVER_RETRANSMITTED));
             delivered.segments += 1;
             delivered.bytes += first.data_len();
-            oldest_ns = oldest_ns.min(sent_ns);
-            latest = (sent_ns, end);
+            oldest_at = oldest_at.min(sent_at);
+            latest = (sent_at, end);
             self.sent.pop_front();
         }
         self.highest_delivered = latest.1;
@@ -367,8 +375,8 @@ impl<P: Stream> Scoreboard<P> {
         self.first += u64::from(delivered.segments);
         trim(&mut self.sent);
         delivered.latest = latest;
-        delivered.rtt_ns = Some(now_ns - oldest_ns);
-        delivered.last_rtt_ns = Some(now_ns - latest.0);
+        delivered.rtt = Some(now - oldest_at);
+        delivered.last_rtt = Some(now - latest.0);
         delivered
     }
 
@@ -378,17 +386,20 @@ impl<P: Stream> Scoreboard<P> {
     }
 
     #[inline]
-    fn count(segment: &Sent<P>, now_ns: u64, highest_delivered: u64, delivered: &mut Delivered) {
+    fn count(segment: &Sent<P>, now: Instant, highest_delivered: u64, delivered: &mut Delivered) {
         delivered.segments += 1;
         delivered.bytes += segment.data_len();
         let once = !segment.is(EVER_RETRANSMITTED);
-        if once || Self::hear_of_copy(segment, now_ns, delivered) {
-            delivered.latest = delivered.latest.max((segment.sent_ns, segment.end()));
+        if once || Self::hear_of_copy(segment, now, delivered) {
+            let copy = (segment.sent_at, segment.end());
+            if sent_after(copy, delivered.latest) {
+                delivered.latest = copy;
+            }
         }
         if once {
-            let age_ns = now_ns - segment.sent_ns;
-            delivered.rtt_ns = Some(delivered.rtt_ns.map_or(age_ns, |other| other.max(age_ns)));
-            delivered.last_rtt_ns = Some(delivered.last_rtt_ns.map_or(age_ns, |other| other.min(age_ns)));
+            let age = now - segment.sent_at;
+            delivered.rtt = Some(delivered.rtt.map_or(age, |other| other.max(age)));
+            delivered.last_rtt = Some(delivered.last_rtt.map_or(age, |other| other.min(age)));
             delivered.reordered |= segment.end() < highest_delivered;
             delivered.original_end = delivered.original_end.max(segment.end());
         }
@@ -400,13 +411,13 @@ impl<P: Stream> Scoreboard<P> {
     /// Where there is a timestamp, it alone decides which copy a round trip is measured from: the least round trip so far may
     /// be one of a longer path, or of a SYN that waited for an outage, and would refuse each sample of a path that got
     /// shorter for as long as all that is sent is sent again.
-    fn hear_of_copy(segment: &Sent<P>, now_ns: u64, delivered: &mut Delivered) -> bool {
-        match delivered.copies.echoes(segment.sent_ns) {
-            Some(true) => delivered.answered_copy_ns = delivered.answered_copy_ns.max(Some(segment.sent_ns)),
+    fn hear_of_copy(segment: &Sent<P>, now: Instant, delivered: &mut Delivered) -> bool {
+        match delivered.copies.echoes(segment.sent_at) {
+            Some(true) => delivered.answered_copy_at = delivered.answered_copy_at.max(Some(segment.sent_at)),
             Some(false) => delivered.says_again = true,
             None => {}
         }
-        delivered.copies.may_be_last(segment.sent_ns, now_ns)
+        delivered.copies.may_be_last(segment.sent_at, now)
     }
 
     /// Selective acknowledgments. `expand` gives the 64-bit number of one on the wire. Blocks that name what was
@@ -415,7 +426,7 @@ impl<P: Stream> Scoreboard<P> {
         &mut self,
         blocks: &[SackBlock],
         expand: impl Fn(u32) -> u64,
-        now_ns: u64,
+        now: Instant,
         delivered: &mut Delivered,
     ) {
         let (Some(first), Some(last)) = (self.sent.front(), self.sent.back()) else { return };
@@ -431,7 +442,7 @@ impl<P: Stream> Scoreboard<P> {
             let (left, known, right) = (expand(block.left), expand(previous[0].right), expand(block.right));
             let grown = left.max(una) < known && known < right && right <= nxt;
             if grown {
-                self.mark_sacked(left, known, right, now_ns, delivered);
+                self.mark_sacked(left, known, right, now, delivered);
                 let seen = &mut self.found.get_or_insert_default().previous_blocks;
                 seen[0] = block;
                 // Not `fill`, which would be a call for three of them.
@@ -460,7 +471,7 @@ impl<P: Stream> Scoreboard<P> {
                 }
             }
             if from < right {
-                self.mark_sacked(left, from, right, now_ns, delivered);
+                self.mark_sacked(left, from, right, now, delivered);
             }
         }
         self.found.get_or_insert_default().previous_blocks = seen;
@@ -468,13 +479,13 @@ impl<P: Stream> Scoreboard<P> {
 
     /// The block `[left, to)`, of which what lies below `from` was told before. A segment counts when all of it has
     /// arrived, in however many parts (RFC 2018 §3: a block is of octets), so the one that `from` lies in is looked at too.
-    fn mark_sacked(&mut self, left: u64, from: u64, to: u64, now_ns: u64, delivered: &mut Delivered) {
+    fn mark_sacked(&mut self, left: u64, from: u64, to: u64, now: Instant, delivered: &mut Delivered) {
         let (mut place, mut highest) = (self.first_within(left, from), 0);
         while let Some((end, marks)) = self.sent.get(place).map(|segment| (segment.end(), segment.marks))
             && end <= to
         {
             if marks & SACKED == 0 {
-                self.sack(place, now_ns, delivered);
+                self.sack(place, now, delivered);
             }
             (place, highest) = (place + 1, end);
         }
@@ -486,13 +497,13 @@ impl<P: Stream> Scoreboard<P> {
     /// The segment that stands there was selectively acknowledged. Mostly it is one: a loop around this would keep for others what
     /// none comes for.
     #[inline(never)]
-    fn sack(&mut self, place: usize, now_ns: u64, delivered: &mut Delivered) {
+    fn sack(&mut self, place: usize, now: Instant, delivered: &mut Delivered) {
         let segment = &mut self.sent[place];
         self.sacked += 1;
         self.lost -= u32::from(segment.is(LOST));
         self.retransmitted -= u32::from(segment.is(RETRANSMITTED));
         segment.marks = (segment.marks | SACKED) & !(LOST | RETRANSMITTED);
-        Self::count(segment, now_ns, self.highest_delivered, delivered);
+        Self::count(segment, now, self.highest_delivered, delivered);
         self.highest_delivered = self.highest_delivered.max(segment.end());
     }
 
@@ -543,29 +554,29 @@ impl<P: Stream> Scoreboard<P> {
     }
 
     /// Loss detection by time (RFC 8985 §6.2 step 5): a segment is lost when one that was sent after it, at
-    /// `latest` = (send time, end), was delivered, and `rtt_and_reo_wnd_ns` has passed since it was sent itself. Answers
+    /// `latest` = (send time, end), was delivered, and `rtt_and_reo_wnd` has passed since it was sent itself. Answers
     /// whether one was found, and when the next would be if nothing else arrives.
     pub fn find_losses_by_time(
         &mut self,
-        latest: (u64, u64),
-        rtt_and_reo_wnd_ns: u64,
-        now_ns: u64,
-    ) -> (bool, Option<u64>) {
+        latest: (Instant, u64),
+        rtt_and_reo_wnd: Duration,
+        now: Instant,
+    ) -> (bool, Option<Instant>) {
         if self.sacked + self.retransmitted == 0 && self.sent.front().is_none_or(|s| s.seq >= self.highest_delivered) {
             return (false, None); // nothing was delivered ahead of what is outstanding
         }
         let (mut found, mut next) = (false, None);
         let start = self.place(self.found.as_ref().map_or(0, |found| found.lost_below));
         let known = self.found.get_or_insert_default();
-        while let Some(&(sent_ns, number)) = known.resent.front() {
+        while let Some(&(sent_at, number)) = known.resent.front() {
             let place = number.checked_sub(self.first);
             let current = place.and_then(|place| self.sent.get_mut(place as usize));
-            if let Some(segment) = current.filter(|s| s.sent_ns == sent_ns && s.is(RETRANSMITTED)) {
-                if (sent_ns, segment.end()) >= latest {
+            if let Some(segment) = current.filter(|s| s.sent_at == sent_at && s.is(RETRANSMITTED)) {
+                if !sent_after(latest, (sent_at, segment.end())) {
                     break;
                 }
-                if sent_ns + rtt_and_reo_wnd_ns > now_ns {
-                    next = Some(sent_ns + rtt_and_reo_wnd_ns);
+                if sent_at + rtt_and_reo_wnd > now {
+                    next = Some(sent_at + rtt_and_reo_wnd);
                     break;
                 }
                 segment.marks &= !RETRANSMITTED;
@@ -581,11 +592,11 @@ impl<P: Stream> Scoreboard<P> {
         let mut place = start;
         while let Some(segment) = self.sent.get_mut(place) {
             if !segment.is(SACKED | LOST) {
-                if (segment.sent_ns, segment.end()) >= latest {
+                if !sent_after(latest, (segment.sent_at, segment.end())) {
                     break;
                 }
-                if segment.sent_ns + rtt_and_reo_wnd_ns > now_ns {
-                    next = Some(next.unwrap_or(u64::MAX).min(segment.sent_ns + rtt_and_reo_wnd_ns));
+                if segment.sent_at + rtt_and_reo_wnd > now {
+                    next = Some(next.unwrap_or(Instant::NEVER).min(segment.sent_at + rtt_and_reo_wnd));
                     break;
                 }
                 segment.marks |= LOST;
@@ -630,10 +641,10 @@ impl<P: Stream> Scoreboard<P> {
     }
 
     /// The last segment once more, as a probe (RFC 8985 §7.3); it is not counted as lost.
-    pub fn last(&mut self, now_ns: u64) -> Option<&Sent<P>> {
+    pub fn last(&mut self, now: Instant) -> Option<&Sent<P>> {
         let last = self.sent.back_mut()?;
         last.marks |= EVER_RETRANSMITTED;
-        last.sent_ns = now_ns;
+        last.sent_at = now;
         let found = self.found.get_or_insert_default();
         found.resent_below = found.resent_below.max(last.end());
         Some(last)
@@ -654,11 +665,11 @@ impl<P: Stream> Scoreboard<P> {
     }
 
     /// After a retransmission timeout: all that is not sacked is lost, nothing is in the network (RFC 6675 §5.1). With
-    /// `rtt_and_reo_wnd_ns` only the first, and what was sent longer ago than that (RFC 8985 §6.3).
+    /// `rtt_and_reo_wnd` only the first, and what was sent longer ago than that (RFC 8985 §6.3).
     ///
     /// The first is sent again although it was selectively acknowledged (RFC 2018 §8: "MUST"): the receiver has thrown it
     /// away then, and may have the others.
-    pub fn mark_lost_on_timeout(&mut self, now_ns: u64, rtt_and_reo_wnd_ns: Option<u64>) {
+    pub fn mark_lost_on_timeout(&mut self, now: Instant, rtt_and_reo_wnd: Option<Duration>) {
         let found = self.found.get_or_insert_default();
         if self.sent.front().is_some_and(|first| first.is(SACKED)) {
             self.sent.iter_mut().for_each(|segment| segment.marks &= !SACKED);
@@ -672,7 +683,7 @@ impl<P: Stream> Scoreboard<P> {
             if segment.is(SACKED) {
                 continue;
             }
-            let lost = number == self.first || rtt_and_reo_wnd_ns.is_none_or(|ns| segment.sent_ns + ns <= now_ns);
+            let lost = number == self.first || rtt_and_reo_wnd.is_none_or(|ns| segment.sent_at + ns <= now);
             if lost {
                 segment.marks = (segment.marks | LOST | TIMED_OUT) & !RETRANSMITTED;
             } else if !segment.is(LOST) {
@@ -707,7 +718,7 @@ impl<P: Stream> Scoreboard<P> {
     }
 
     /// The next lost segment to retransmit, marked as sent again now.
-    pub fn retransmit(&mut self, now_ns: u64) -> Option<&Sent<P>> {
+    pub fn retransmit(&mut self, now: Instant) -> Option<&Sent<P>> {
         if !self.has_unrepaired() {
             return None;
         }
@@ -715,14 +726,14 @@ impl<P: Stream> Scoreboard<P> {
         let i = start + self.sent.range(start..).position(|s| s.is(LOST) && !s.is(RETRANSMITTED))?;
         let segment = &mut self.sent[i];
         segment.marks |= RETRANSMITTED | EVER_RETRANSMITTED;
-        segment.sent_ns = now_ns;
+        segment.sent_at = now;
         let end = segment.end();
         self.retransmitted += 1;
         let number = self.first + i as u64;
         let found = self.found.get_or_insert_default();
         found.repaired_below = number + 1;
         found.resent_below = found.resent_below.max(end);
-        push(&mut found.resent, (now_ns, number));
+        push(&mut found.resent, (now, number));
         Some(&self.sent[i])
     }
 }

@@ -10,7 +10,7 @@ use super::subflow::Subflow;
 use crate::congestion::{Controller, Delivery, Phase, Sample, View, Window};
 use crate::numbers::SeqNumber;
 use crate::queue::Stream;
-use crate::time::NEVER;
+use crate::time::{Duration, Instant};
 use crate::trace::{Spurious, WindowReason};
 
 /// RFC 6675 §2: DupThresh.
@@ -37,7 +37,7 @@ impl<P: Stream> Subflow<P> {
     #[inline(always)]
     pub fn acknowledged(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         arrival: Arrival<'_>,
         group: &mut [View],
         r: usize,
@@ -45,11 +45,11 @@ impl<P: Stream> Subflow<P> {
     ) {
         if arrival.sack.is_empty() && self.acknowledges_next(arrival.ack) {
             debug_assert!(self.is_clean(&group[r]));
-            self.acknowledged_in_order(now_ns, arrival.ack, group, r, controller);
+            self.acknowledged_in_order(now, arrival.ack, group, r, controller);
         } else {
             // A copy of its own: an arrival that is never in memory costs the other case nothing.
             let kept = arrival;
-            self.acknowledged_otherwise(now_ns, &kept, group, r, controller);
+            self.acknowledged_otherwise(now, &kept, group, r, controller);
         }
     }
 
@@ -57,13 +57,13 @@ impl<P: Stream> Subflow<P> {
     #[inline(never)]
     pub fn acknowledged_apart(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         arrival: Arrival<'_>,
         group: &mut [View],
         r: usize,
         controller: &mut Controller,
     ) {
-        self.acknowledged(now_ns, arrival, group, r, controller);
+        self.acknowledged(now, arrival, group, r, controller);
     }
 
     /// Whether an acknowledgment up to `ack` is of a whole segment at least, and the sender clean.
@@ -97,7 +97,7 @@ impl<P: Stream> Subflow<P> {
     #[inline(never)]
     fn acknowledged_otherwise(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         arrival: &Arrival<'_>,
         group: &mut [View],
         r: usize,
@@ -106,9 +106,9 @@ impl<P: Stream> Subflow<P> {
         let ack = arrival.ack;
         let (una_before, pipe_before, phase_before) = (self.snd_una, group[r].in_flight, group[r].phase);
         let room = self.rate.is_some().then(|| (group[r].has_room(), group[r].free_segments() == 0));
-        let copies = self.copies(arrival.timestamps, group[r].min_rtt_ns);
+        let copies = self.copies(arrival.timestamps, group[r].min_rtt);
         let mut delivered = Delivered { copies, ..Delivered::default() };
-        self.board.acknowledge(ack, now_ns, &mut delivered);
+        self.board.acknowledge(ack, now, &mut delivered);
         if ack > self.snd_una {
             self.snd_una = ack;
             self.retries = 0;
@@ -126,7 +126,7 @@ impl<P: Stream> Subflow<P> {
                 duplicate_end = (right <= una && left < right).then_some(right);
                 // What arrived out of order is not what the timestamp is of: it echoes the last segment in order.
                 delivered.copies.echo_ms = None;
-                self.board.selectively_acknowledge(arrival.sack.as_slice(), expand, now_ns, &mut delivered);
+                self.board.selectively_acknowledge(arrival.sack.as_slice(), expand, now, &mut delivered);
             }
         } else if delivered.advanced {
             let known = self.detection.take_duplicates(delivered.segments.saturating_sub(1));
@@ -150,31 +150,27 @@ impl<P: Stream> Subflow<P> {
         if self.sack {
             delivered.announced = delivered.segments;
         }
-        if let Some(rtt_ns) = delivered.rtt_ns {
+        if let Some(rtt) = delivered.rtt {
             self.rtt.backoff = 0;
-            self.take_rtt(rtt_ns, &mut group[r]);
-        } else if let (true, false, Some(sent_ns)) =
-            (delivered.advanced || self.rtt.backoff > 0, delivered.says_again, delivered.answered_copy_ns)
+            self.take_rtt(rtt, &mut group[r]);
+        } else if let (true, false, Some(sent_at)) =
+            (delivered.advanced || self.rtt.backoff > 0, delivered.says_again, delivered.answered_copy_at)
         {
             // Karn's rule knows no timestamps: where they tell that the last copy was answered, that is a sample, as in Linux
             // (RFC 7323 §4.1). Without, a sender that repairs a window of losses would not see the queue grow, nor, backed
             // off, ever measure a round trip longer than its timeout (RFC 6298 §5, last paragraph). An earlier copy tells
             // nothing: its answer may have been lost.
             self.rtt.backoff = 0;
-            self.take_rtt(now_ns - sent_ns, &mut group[r]);
+            self.take_rtt(now - sent_at, &mut group[r]);
         }
         if self.rtt.told {
-            self.tell(now_ns, delivered.last_rtt_ns, group, r, controller);
+            self.tell(now, delivered.last_rtt, group, r, controller);
         }
         // As Linux does it, what arrives beyond a hole puts the timeout off when it was sent before the hole was repaired: in
         // a long queue the repair is still behind it (RFC 6298 §5.3 knows no selective acknowledgments).
-        let before_repair = |age_ns| self.board.first_sent_ns().is_some_and(|sent_ns| now_ns - age_ns < sent_ns);
-        if delivered.advanced || delivered.rtt_ns.is_some_and(before_repair) {
-            if self.detection.is_impatient() {
-                self.restart_once(now_ns, phase_before)
-            } else {
-                self.restart_timer(now_ns)
-            }
+        let before_repair = |age| self.board.first_sent_at().is_some_and(|sent_at| now - age < sent_at);
+        if delivered.advanced || delivered.rtt.is_some_and(before_repair) {
+            if self.detection.is_impatient() { self.restart_once(now, phase_before) } else { self.restart_timer(now) }
         }
         group[r].bytes_since_loss += delivered.bytes;
         let duplicate_reported = duplicate_end.is_some();
@@ -183,11 +179,11 @@ impl<P: Stream> Subflow<P> {
         }
         if let Some(spurious) = self.is_spurious(arrival, &delivered, duplicate_end, group[r].phase) {
             self.notes.spurious = Some(spurious);
-            self.undo(now_ns, group, r, controller);
+            self.undo(now, group, r, controller);
         }
-        self.recover(now_ns, &delivered, group, r, controller);
+        self.recover(now, &delivered, group, r, controller);
         let duplicate = !delivered.advanced && arrival.empty && arrival.sack.is_empty();
-        self.settle_probe(now_ns, ack, duplicate_reported, duplicate, group, r, controller);
+        self.settle_probe(now, ack, duplicate_reported, duplicate, group, r, controller);
         group[r].in_flight = self.pipe();
         // The ACK that ends a recovery sets the window to ssthresh (RFC 6582 §3.2 step 3) and no more: without SACK it
         // acknowledges at once what all the duplicate ACKs have announced.
@@ -197,15 +193,15 @@ impl<P: Stream> Subflow<P> {
         // what had arrived before it says nothing of the path now.
         if !recovering && delivered.advanced && !self.growth.is_steered() {
             let bytes = if phase_before == Phase::Open { delivered.cumulative_bytes } else { delivered.bytes };
-            let brought = (bytes, delivered.last_rtt_ns);
-            self.grow(now_ns, (una_before, pipe_before), brought, group, r, controller);
+            let brought = (bytes, delivered.last_rtt);
+            self.grow(now, (una_before, pipe_before), brought, group, r, controller);
         }
         if let Some((has_room, full)) = room {
             let marked = arrival.marked && self.ecn.scalable;
-            self.report(now_ns, &delivered, (pipe_before, has_room, full, marked), group, r, controller);
+            self.report(now, &delivered, (pipe_before, has_room, full, marked), group, r, controller);
         }
         if delivered.advanced {
-            self.arm_probe(now_ns, &group[r]);
+            self.arm_probe(now, &group[r]);
         }
         let clean = self.is_clean(&group[r]);
         self.detection.set_clean(clean);
@@ -214,11 +210,11 @@ impl<P: Stream> Subflow<P> {
     /// An acknowledgment that advanced restarts the timer, but of those that repair a part of a recovery only the first one (RFC
     /// 6582 §3.2 step 3).
     #[cold]
-    fn restart_once(&mut self, now_ns: u64, phase_before: Phase) {
+    fn restart_once(&mut self, now: Instant, phase_before: Phase) {
         let partial = !self.sack && phase_before == Phase::Recovery && self.snd_una < self.recovery_point();
         let waits = self.losses.as_ref().is_some_and(|losses| losses.recovery.waits);
         if !(partial && waits) {
-            self.restart_timer(now_ns);
+            self.restart_timer(now);
         }
         if let Some(losses) = &mut self.losses {
             losses.recovery.waits |= partial;
@@ -230,7 +226,7 @@ impl<P: Stream> Subflow<P> {
     /// whether it echoes a mark.
     fn report(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         delivered: &Delivered,
         (pipe_before, had_room, full, marked): (u32, bool, bool, bool),
         group: &mut [View],
@@ -243,24 +239,24 @@ impl<P: Stream> Subflow<P> {
             rate.paused(u64::from(pipe_before) * mss);
         }
         rate.find_lost(&self.board);
-        let sample = rate.acknowledged(now_ns, delivered, self.snd_una, group[r].min_rtt_ns);
+        let sample = rate.acknowledged(now, delivered, self.snd_una, group[r].min_rtt);
         let lost = rate.take_lost();
         let delivery = Delivery {
-            now_ns,
+            now,
             acked: delivered.bytes,
             delivered: rate.delivered,
             marked,
-            rtt_ns: delivered.last_rtt_ns,
+            rtt: delivered.last_rtt,
             in_flight: u64::from(group[r].in_flight) * mss,
             lost: &lost,
             lost_in_all: rate.lost,
             app_limited: rate.is_limited(),
             cwnd_limited: full,
-            departs_ns: self.pacing.as_ref().map_or(now_ns, |pacing| pacing.departs_ns(now_ns)),
+            departs_at: self.pacing.as_ref().map_or(now, |pacing| pacing.departs_at(now)),
             sample,
         };
         if let Some(steering) = controller.on_delivery(group, r, &delivery) {
-            self.set_window(now_ns, steering.window, &mut group[r]);
+            self.set_window(now, steering.window, &mut group[r]);
             if steering.limited
                 && let Some(rate) = &mut self.rate
             {
@@ -276,7 +272,7 @@ impl<P: Stream> Subflow<P> {
     #[inline(always)]
     fn acknowledged_in_order(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         ack: u64,
         group: &mut [View],
         r: usize,
@@ -284,36 +280,36 @@ impl<P: Stream> Subflow<P> {
     ) {
         let view = &mut group[r];
         let before = (self.snd_una, view.in_flight);
-        let delivered = self.board.acknowledge_in_order(ack, now_ns);
+        let delivered = self.board.acknowledge_in_order(ack, now);
         self.snd_una = ack;
         self.retries = 0;
         view.potentially_failed = false;
-        if let Some(rtt_ns) = delivered.rtt_ns {
-            self.take_rtt(rtt_ns, view);
+        if let Some(rtt) = delivered.rtt {
+            self.take_rtt(rtt, view);
         }
-        self.restart_timer(now_ns);
+        self.restart_timer(now);
         view.bytes_since_loss += delivered.bytes;
-        self.rack.delivered(&delivered, now_ns);
-        self.rack.timer_ns = NEVER;
+        self.rack.delivered(&delivered, now);
+        self.rack.timer = Instant::NEVER;
         view.in_flight = self.board.outstanding();
         if self.rtt.told {
-            self.tell(now_ns, delivered.last_rtt_ns, group, r, controller);
+            self.tell(now, delivered.last_rtt, group, r, controller);
         }
-        self.grow(now_ns, before, (delivered.bytes, delivered.last_rtt_ns), group, r, controller);
+        self.grow(now, before, (delivered.bytes, delivered.last_rtt), group, r, controller);
         if self.board.is_empty() {
-            self.rack.probe_ns = NEVER;
+            self.rack.probe_at = Instant::NEVER;
         } else {
-            self.rack.arm_probe(now_ns, group[r].srtt_ns, self.board.outstanding(), self.timer_ns);
+            self.rack.arm_probe(now, group[r].srtt, self.board.outstanding(), self.timer);
         }
     }
 
     /// The control hears of a sample, if there is one.
     #[cold]
-    fn tell(&self, now_ns: u64, rtt_ns: Option<u64>, group: &[View], r: usize, controller: &mut Controller) {
-        if let Some(rtt_ns) = rtt_ns {
+    fn tell(&self, now: Instant, rtt: Option<Duration>, group: &[View], r: usize, controller: &mut Controller) {
+        if let Some(rtt) = rtt {
             let sample = Sample {
-                rtt_ns: rtt_ns.max(1),
-                now_ns,
+                rtt: rtt.max(Duration::NANOSECOND),
+                now,
                 recovering: group[r].phase == Phase::Recovery,
                 segments_sent: self.sent.data_segments,
                 segments_sent_again: self.sent.retransmissions,
@@ -324,22 +320,22 @@ impl<P: Stream> Subflow<P> {
 
     /// The peer reports a mark (RFC 3168 §6.1.2): a reaction as to a loss, without retransmission, and none while a
     /// loss is being repaired.
-    pub fn marked(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller, abe: bool) {
+    pub fn marked(&mut self, now: Instant, group: &mut [View], r: usize, controller: &mut Controller, abe: bool) {
         if group[r].phase != Phase::Open {
             return;
         }
-        let ssthresh = self.whole(controller.on_ecn(group, r, now_ns, abe));
+        let ssthresh = self.whole(controller.on_ecn(group, r, now, abe));
         let view = &mut group[r];
         view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
         self.losses.get_or_insert_default().marks += 1;
         self.notes.window(WindowReason::Ecn);
-        self.set_window(now_ns, Window { cwnd: ssthresh.min(view.cwnd), ssthresh }, view);
+        self.set_window(now, Window { cwnd: ssthresh.min(view.cwnd), ssthresh }, view);
     }
 
     /// Phase by phase: is the recovery over, is something lost, what may be sent.
     fn recover(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         delivered: &Delivered,
         group: &mut [View],
         r: usize,
@@ -356,7 +352,7 @@ impl<P: Stream> Subflow<P> {
                 let safe = self.growth.repaired(ssthresh, again);
                 let cwnd = safe.map_or(ssthresh, |safe| safe.min(ssthresh));
                 self.notes.window(WindowReason::Recovered);
-                self.set_window(now_ns, Window { cwnd, ssthresh }, &mut group[r]);
+                self.set_window(now, Window { cwnd, ssthresh }, &mut group[r]);
             }
             Phase::Loss if over => self.end_recovery(&mut group[r]),
             Phase::Recovery if !self.sack && delivered.advanced => {
@@ -365,9 +361,9 @@ impl<P: Stream> Subflow<P> {
             Phase::Recovery | Phase::Loss => {}
         }
         if self.uses_rack() {
-            self.rack.delivered(delivered, now_ns);
+            self.rack.delivered(delivered, now);
         }
-        self.detect(now_ns, delivered, group, r, controller);
+        self.detect(now, delivered, group, r, controller);
     }
 
     fn end_recovery(&mut self, view: &mut View) {
@@ -384,7 +380,7 @@ impl<P: Stream> Subflow<P> {
     /// Looks for losses, enters recovery when there are, and sets the window during it.
     fn detect(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         delivered: &Delivered,
         group: &mut [View],
         r: usize,
@@ -402,10 +398,9 @@ impl<P: Stream> Subflow<P> {
         } else {
             let v = &group[r];
             let recovering = v.phase != Phase::Open;
-            let rtt_and_reo_wnd_ns =
-                self.rack.rtt_and_reo_wnd_ns(v.min_rtt_ns, v.srtt_ns, recovering, self.board.sacked());
-            let (_, next) = self.board.find_losses_by_time(self.rack.latest, rtt_and_reo_wnd_ns, now_ns);
-            self.rack.timer_ns = next.unwrap_or(NEVER);
+            let rtt_and_reo_wnd = self.rack.rtt_and_reo_wnd(v.min_rtt, v.srtt, recovering, self.board.sacked());
+            let (_, next) = self.board.find_losses_by_time(self.rack.latest, rtt_and_reo_wnd, now);
+            self.rack.timer = next.unwrap_or(Instant::NEVER);
         }
         let first = group[r].phase == Phase::Open && self.board.has_unrepaired();
         if first {
@@ -417,15 +412,15 @@ impl<P: Stream> Subflow<P> {
             let outstanding = self.board.outstanding();
             let safe = self.growth.lost(outstanding, group[r].cwnd, self.sent.retransmissions);
             if let Some(safe) = safe {
-                self.set_cwnd(now_ns, safe, &mut group[r]);
+                self.set_cwnd(now, safe, &mut group[r]);
             } else if 2.0 * f64::from(outstanding) < group[r].cwnd && !self.growth.is_linux() {
-                self.set_cwnd(now_ns, f64::from(outstanding).max(1.0), &mut group[r]);
+                self.set_cwnd(now, f64::from(outstanding).max(1.0), &mut group[r]);
             }
-            let ssthresh = self.whole(controller.on_loss(group, r, now_ns));
+            let ssthresh = self.whole(controller.on_loss(group, r, now));
             // Linux's proportion is that of the window, filled or not.
             let whole = if self.growth.is_linux() { group[r].cwnd as u32 } else { flight };
             self.losses.get_or_insert_default().recovery = Recovery::begin(self.snd_nxt, whole);
-            self.rack.probe_ns = NEVER;
+            self.rack.probe_at = Instant::NEVER;
             self.rack.probe = None; // RFC 8985 §7.1
             let view = &mut group[r];
             view.phase = Phase::Recovery;
@@ -438,27 +433,27 @@ impl<P: Stream> Subflow<P> {
             let recovery = &mut self.losses.get_or_insert_default().recovery;
             let cwnd = recovery.window(delivered.announced, pipe, ssthresh, delivered.advanced, first);
             self.notes.window(if first { WindowReason::Loss } else { WindowReason::Recovery });
-            self.set_window(now_ns, Window { cwnd, ssthresh }, &mut group[r]);
+            self.set_window(now, Window { cwnd, ssthresh }, &mut group[r]);
         }
     }
 
     /// What an acknowledgment with these timestamps tells of copies.
     #[inline]
-    fn copies(&self, timestamps: Option<Timestamps>, min_rtt_ns: u64) -> Copies {
+    fn copies(&self, timestamps: Option<Timestamps>, min_rtt: Duration) -> Copies {
         let echo_ms = timestamps.filter(|t| self.timestamps && t.echo != 0).map(|t| t.echo);
-        Copies { echo_ms, min_rtt_ns }
+        Copies { echo_ms, min_rtt }
     }
 
     /// The reordering timer: what was given time has not come (RFC 8985 §6.2 step 5).
-    pub fn reordering_timer(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller) {
+    pub fn reordering_timer(&mut self, now: Instant, group: &mut [View], r: usize, controller: &mut Controller) {
         self.detection.set_clean(false);
-        self.rack.timer_ns = NEVER;
-        self.detect(now_ns, &Delivered::default(), group, r, controller);
+        self.rack.timer = Instant::NEVER;
+        self.detect(now, &Delivered::default(), group, r, controller);
         group[r].in_flight = self.pipe();
     }
 
     /// The retransmission timer expired with data outstanding (RFC 6298 §5.4–5.6, RFC 5681 §3.1).
-    pub fn timed_out(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller, frto: bool) {
+    pub fn timed_out(&mut self, now: Instant, group: &mut [View], r: usize, controller: &mut Controller, frto: bool) {
         self.detection.set_clean(false);
         // Equation 4 of RFC 5681 §3.1 holds where the segment was not yet sent again by this timer; not for a
         // retransmission that is lost too.
@@ -470,32 +465,32 @@ impl<P: Stream> Subflow<P> {
         if recovering {
             // Once more, from the window that the recovery aimed at. An undo returns to the one before the recovery.
             let aim = group[r].ssthresh;
-            self.set_cwnd(now_ns, aim, &mut group[r]);
-            let ssthresh = self.whole(controller.on_timeout(group, r, now_ns));
+            self.set_cwnd(now, aim, &mut group[r]);
+            let ssthresh = self.whole(controller.on_timeout(group, r, now));
             group[r].ssthresh = ssthresh.min(group[r].ssthresh);
         } else if fresh {
             self.remember(&group[r]);
             if let Some(safe) = self.growth.lost(self.board.outstanding(), group[r].cwnd, self.sent.retransmissions) {
-                self.set_cwnd(now_ns, safe, &mut group[r]);
+                self.set_cwnd(now, safe, &mut group[r]);
             }
-            group[r].ssthresh = self.whole(controller.on_timeout(group, r, now_ns));
+            group[r].ssthresh = self.whole(controller.on_timeout(group, r, now));
             let view = &mut group[r];
             view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
         }
-        let rtt_and_reo_wnd_ns = self.uses_rack().then(|| {
-            self.rack.rtt_and_reo_wnd_ns(
-                group[r].min_rtt_ns,
-                group[r].srtt_ns,
+        let rtt_and_reo_wnd = self.uses_rack().then(|| {
+            self.rack.rtt_and_reo_wnd(
+                group[r].min_rtt,
+                group[r].srtt,
                 group[r].phase != Phase::Open,
                 self.board.sacked(),
             )
         });
-        self.board.mark_lost_on_timeout(now_ns, rtt_and_reo_wnd_ns);
+        self.board.mark_lost_on_timeout(now, rtt_and_reo_wnd);
         self.detection.forget_duplicates();
         let losses = self.losses.get_or_insert_default();
         (losses.recovery.point, losses.recovery.sent, losses.recovery.waits) = (self.snd_nxt, 0, false);
         losses.timeouts += 1;
-        losses.timeouts_ns.push(now_ns);
+        losses.timeout_times.push(now);
         self.rack.disarm();
         self.rack.probe = None;
         self.probe_due = false;
@@ -504,10 +499,10 @@ impl<P: Stream> Subflow<P> {
         group[r].in_flight = self.pipe();
         let ssthresh = group[r].ssthresh;
         self.notes.window(WindowReason::Timeout);
-        self.set_window(now_ns, Window { cwnd: 1.0, ssthresh }, &mut group[r]);
+        self.set_window(now, Window { cwnd: 1.0, ssthresh }, &mut group[r]);
         self.retries += 1;
         self.rtt.backoff += 1;
-        self.restart_timer(now_ns);
+        self.restart_timer(now);
     }
 
     fn remember(&mut self, view: &View) {
@@ -518,10 +513,10 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// A segment is sent again.
-    pub fn note_retransmission(&mut self, now_ns: u64) {
+    pub fn note_retransmission(&mut self, now: Instant) {
         if let Some(undo) = self.losses.as_mut().and_then(|losses| losses.undo.as_mut()) {
             undo.retransmissions += 1;
-            undo.stamp.get_or_insert(Self::ts_now(now_ns));
+            undo.stamp.get_or_insert(Self::ts_now(now));
         }
     }
 
@@ -577,7 +572,7 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// Returns to the window before the loss that was none (RFC 4015 §3).
-    fn undo(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller) {
+    fn undo(&mut self, now: Instant, group: &mut [View], r: usize, controller: &mut Controller) {
         let Some(losses) = &mut self.losses else { return };
         let Some(undo) = losses.undo.take() else { return };
         losses.frto = Frto::Off;
@@ -590,12 +585,12 @@ impl<P: Stream> Subflow<P> {
         group[r].bytes_between_losses = undo.bytes.1;
         let window = Window { cwnd: group[r].cwnd.max(undo.cwnd), ssthresh: group[r].ssthresh.max(undo.ssthresh) };
         self.notes.window(WindowReason::Undo);
-        self.set_window(now_ns, window, &mut group[r]);
-        controller.on_undo(group, r, now_ns);
+        self.set_window(now, window, &mut group[r]);
+        controller.on_undo(group, r, now);
     }
 
     /// Schedules a tail loss probe (RFC 8985 §7.2): with SACK, when nothing is being repaired or looks lost.
-    pub fn arm_probe(&mut self, now_ns: u64, view: &View) {
+    pub fn arm_probe(&mut self, now: Instant, view: &View) {
         let wanted = self.sack
             && self.detection.is_by_time()
             && view.phase == Phase::Open
@@ -603,28 +598,28 @@ impl<P: Stream> Subflow<P> {
             && self.board.sacked() == 0
             && !self.board.is_empty();
         if wanted {
-            self.rack.arm_probe(now_ns, view.srtt_ns, self.board.outstanding(), self.timer_ns);
+            self.rack.arm_probe(now, view.srtt, self.board.outstanding(), self.timer);
         } else {
-            self.rack.probe_ns = NEVER;
+            self.rack.probe_at = Instant::NEVER;
         }
     }
 
     /// A tail loss probe is due, in place of a timeout that is due too (RFC 8985 §7.2).
-    pub fn probe_timer(&mut self, now_ns: u64) {
+    pub fn probe_timer(&mut self, now: Instant) {
         self.detection.set_clean(false);
-        self.rack.probe_ns = NEVER;
+        self.rack.probe_at = Instant::NEVER;
         self.probe_due = true;
-        self.timer_ns = self.timer_ns.max(now_ns + 1);
+        self.timer = self.timer.max(now + Duration::NANOSECOND);
     }
 
     /// The probe went out.
-    pub fn probe_sent(&mut self, now_ns: u64, repeated: bool) {
+    pub fn probe_sent(&mut self, now: Instant, repeated: bool) {
         self.detection.set_clean(false);
         self.probe_due = false;
-        self.rack.probe_ns = NEVER;
+        self.rack.probe_at = Instant::NEVER;
         self.rack.probe = Some(Probe { end: self.snd_nxt, repeated });
         self.rack.sampled = false;
-        self.restart_timer(now_ns);
+        self.restart_timer(now);
     }
 
     /// What became of the probe (RFC 8985 §7.4.2). `duplicate`: the acknowledgment is a duplicate without SACK blocks, which
@@ -632,7 +627,7 @@ impl<P: Stream> Subflow<P> {
     #[allow(clippy::too_many_arguments)]
     fn settle_probe(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         ack: u64,
         duplicate_reported: bool,
         duplicate: bool,
@@ -651,11 +646,11 @@ impl<P: Stream> Subflow<P> {
         let repaired = probe.repeated && !duplicate_reported && group[r].phase == Phase::Open && ack > probe.end;
         if repaired {
             // The probe filled the only hole: a loss like any other for the congestion control.
-            let ssthresh = self.whole(controller.on_loss(group, r, now_ns));
+            let ssthresh = self.whole(controller.on_loss(group, r, now));
             let view = &mut group[r];
             view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
             self.notes.window(WindowReason::TailLossProbe);
-            self.set_window(now_ns, Window { cwnd: ssthresh, ssthresh }, &mut group[r]);
+            self.set_window(now, Window { cwnd: ssthresh, ssthresh }, &mut group[r]);
         }
     }
 }
@@ -668,8 +663,6 @@ mod tests {
     use crate::plugin::Origin;
     use crate::{LossDetection, TcpOptions, congestion};
     use wire::{SackBlocks, Span};
-
-    const MS: u64 = 1_000_000;
 
     struct Sender {
         end: Subflow<Span>,
@@ -684,24 +677,24 @@ mod tests {
             let mut views = [View { cwnd: 10.0, active: true, ..View::new(10.0, 100) }];
             for n in 0..10 {
                 let payload = Span { offset: 100 * n, len: 100 };
-                end.send_new((1 + n) * MS, (Offset::after(100 * n), &payload, false), &mut views[0]);
-                end.first_sent((1 + n) * MS, &mut views[0]);
+                end.send_new(Instant::from_millis(1 + n), (Offset::after(100 * n), &payload, false), &mut views[0]);
+                end.first_sent(Instant::from_millis(1 + n), &mut views[0]);
             }
             let reno = congestion::Choice::named("reno").unwrap().make(&Origin::alone(1));
             Sender { end, views, reno }
         }
 
         /// A bare acknowledgment arrives.
-        fn hears(&mut self, now_ns: u64, ack: u64, window: u16, echo_ms: Option<u32>) {
+        fn hears(&mut self, now: Instant, ack: u64, window: u16, echo_ms: Option<u32>) {
             let timestamps = echo_ms.map(|echo| Timestamps { value: 1, echo });
             let sack = &SackBlocks::NONE;
             let (seq, empty, signals, marked) = (1, true, false, false);
             let arrival = Arrival { seq, ack, window, timestamps, sack, empty, signals, marked };
-            self.end.acknowledged(now_ns, arrival, &mut self.views, 0, &mut self.reno);
+            self.end.acknowledged(now, arrival, &mut self.views, 0, &mut self.reno);
         }
 
-        fn times_out(&mut self, now_ns: u64) {
-            self.end.timed_out(now_ns, &mut self.views, 0, &mut self.reno, false);
+        fn times_out(&mut self, now: Instant) {
+            self.end.timed_out(now, &mut self.views, 0, &mut self.reno, false);
         }
 
         fn window(&self) -> (Phase, f64, f64) {
@@ -714,18 +707,24 @@ mod tests {
     #[test]
     fn the_third_duplicate_begins_a_recovery_which_ends_at_the_threshold() {
         let mut sender = Sender::new(LossDetection::Newreno);
-        sender.hears(101 * MS, 1, 0, None);
-        sender.hears(102 * MS, 1, 0, None);
+        sender.hears(Instant::from_millis(101), 1, 0, None);
+        sender.hears(Instant::from_millis(102), 1, 0, None);
         assert_eq!((sender.window(), sender.end.board.has_unrepaired()), ((Phase::Open, 10.0, f64::INFINITY), false));
-        sender.hears(103 * MS, 1, 7, None);
+        sender.hears(Instant::from_millis(103), 1, 7, None);
         assert_eq!(sender.views[0].phase, Phase::Open, "RFC 5681 §2, (e): one that moves the window is none");
-        sender.hears(104 * MS, 1, 7, None);
+        sender.hears(Instant::from_millis(104), 1, 7, None);
         assert_eq!((sender.views[0].phase, sender.views[0].ssthresh), (Phase::Recovery, 5.0));
-        assert_eq!(sender.end.retransmit(104 * MS, &mut sender.views[0]).map(|(data, _)| data.seq), Some(1));
+        assert_eq!(
+            sender.end.retransmit(Instant::from_millis(104), &mut sender.views[0]).map(|(data, _)| data.seq),
+            Some(1)
+        );
         // A partial acknowledgment shows that the next one is lost too (RFC 6582 §3.2 step 3).
-        sender.hears(204 * MS, 301, 7, None);
-        assert_eq!(sender.end.retransmit(204 * MS, &mut sender.views[0]).map(|(data, _)| data.seq), Some(301));
-        sender.hears(304 * MS, 1_001, 7, None);
+        sender.hears(Instant::from_millis(204), 301, 7, None);
+        assert_eq!(
+            sender.end.retransmit(Instant::from_millis(204), &mut sender.views[0]).map(|(data, _)| data.seq),
+            Some(301)
+        );
+        sender.hears(Instant::from_millis(304), 1_001, 7, None);
         assert_eq!(sender.window(), (Phase::Open, 5.0, 5.0));
     }
 
@@ -733,11 +732,11 @@ mod tests {
     #[test]
     fn a_timeout_leaves_one_segment_and_another_one_holds_the_threshold() {
         let mut sender = Sender::new(LossDetection::RackTlp);
-        sender.times_out(1_000 * MS);
+        sender.times_out(Instant::from_millis(1_000));
         assert_eq!((sender.window(), sender.views[0].in_flight), ((Phase::Loss, 1.0, 5.0), 0));
-        assert_eq!(sender.end.timer_ns, 1_000 * MS + 2 * sender.end.rtt.base_rto_ns(), "RFC 6298 §5.5");
-        sender.end.retransmit(1_000 * MS, &mut sender.views[0]);
-        sender.times_out(3_000 * MS);
+        assert_eq!(sender.end.timer, Instant::from_secs(1) + 2 * sender.end.rtt.base_rto(), "RFC 6298 §5.5");
+        sender.end.retransmit(Instant::from_millis(1_000), &mut sender.views[0]);
+        sender.times_out(Instant::from_millis(3_000));
         assert_eq!(sender.window(), (Phase::Loss, 1.0, 5.0));
         assert_eq!(
             (sender.end.retries, sender.end.rtt.backoff, sender.end.losses.as_ref().unwrap().timeouts),
@@ -750,9 +749,9 @@ mod tests {
     fn an_answer_to_the_first_copy_takes_a_timeout_back() {
         let after = |echo_ms| {
             let mut sender = Sender::new(LossDetection::RackTlp);
-            sender.times_out(1_000 * MS);
-            sender.end.retransmit(1_000 * MS, &mut sender.views[0]);
-            sender.hears(1_001 * MS, 101, 0, Some(echo_ms));
+            sender.times_out(Instant::from_millis(1_000));
+            sender.end.retransmit(Instant::from_millis(1_000), &mut sender.views[0]);
+            sender.hears(Instant::from_millis(1_001), 101, 0, Some(echo_ms));
             sender.views[0].ssthresh
         };
         assert_eq!(after(999), f64::INFINITY, "as before the timeout");
@@ -763,10 +762,10 @@ mod tests {
     #[test]
     fn a_mark_counts_as_a_loss_unless_one_is_being_repaired() {
         let mut sender = Sender::new(LossDetection::RackTlp);
-        sender.end.marked(100 * MS, &mut sender.views, 0, &mut sender.reno, false);
+        sender.end.marked(Instant::from_millis(100), &mut sender.views, 0, &mut sender.reno, false);
         assert_eq!((sender.window(), sender.end.losses.as_ref().unwrap().marks), ((Phase::Open, 5.0, 5.0), 1));
         sender.views[0].phase = Phase::Recovery;
-        sender.end.marked(101 * MS, &mut sender.views, 0, &mut sender.reno, false);
+        sender.end.marked(Instant::from_millis(101), &mut sender.views, 0, &mut sender.reno, false);
         assert_eq!((sender.window(), sender.end.losses.as_ref().unwrap().marks), ((Phase::Recovery, 5.0, 5.0), 1));
     }
 
@@ -774,9 +773,12 @@ mod tests {
     #[test]
     fn an_acknowledgment_in_order_opens_the_window() {
         let mut sender = Sender::new(LossDetection::RackTlp);
-        sender.hears(101 * MS, 201, 0, None);
+        sender.hears(Instant::from_millis(101), 201, 0, None);
         assert_eq!(sender.window(), (Phase::Open, 12.0, f64::INFINITY));
-        assert_eq!((sender.views[0].srtt_ns, sender.views[0].in_flight, sender.end.snd_una), (100 * MS, 8, 201));
-        assert_eq!(sender.end.timer_ns, 101 * MS + (100 + 4 * 50) * MS, "SRTT + 4·RTTVAR");
+        assert_eq!(
+            (sender.views[0].srtt, sender.views[0].in_flight, sender.end.snd_una),
+            (Duration::from_millis(100), 8, 201)
+        );
+        assert_eq!(sender.end.timer, Instant::from_millis(101 + 100 + 4 * 50), "SRTT + 4·RTTVAR");
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::congestion::View;
+use crate::time::Instant;
 
 /// Below so many segments a buffer is not dimensioned.
 const FEWEST_SEGMENTS: f64 = 10.0;
@@ -63,19 +64,19 @@ pub struct SocketQueue {
     /// There is room for it again.
     woken: bool,
     /// Since then: it writes when the kernel has sent what an acknowledgment allows.
-    woken_ns: u64,
+    woken_at: Instant,
     una: u64,
     largest_window: u64,
 }
 
 impl SocketQueue {
     /// What the application has written by now that it heard of the last room, before an acknowledgment brings more.
-    pub fn arrive(&mut self, now_ns: u64, edges: Edges, view: &View) {
+    pub fn arrive(&mut self, now: Instant, edges: Edges, view: &View) {
         if self.limit_bytes == 0 {
             self.limit_bytes = limit(view);
-            (self.woken, self.woken_ns, self.largest_window) = (true, u64::MAX, edges.window);
+            (self.woken, self.woken_at, self.largest_window) = (true, Instant::NEVER, edges.window);
         }
-        if now_ns != self.woken_ns {
+        if now != self.woken_at {
             self.write(edges, view);
         }
         self.una = edges.una;
@@ -92,16 +93,16 @@ impl SocketQueue {
     }
 
     /// A group has left, up to `nxt`. Answers whether a buffer that was pushed ends in it.
-    pub fn sent(&mut self, now_ns: u64, nxt: u64, view: &View) -> bool {
+    pub fn sent(&mut self, now: Instant, nxt: u64, view: &View) -> bool {
         self.sent.push_back(nxt);
         let pushed = self.drop_sent(nxt);
-        self.look(now_ns, nxt, view);
+        self.look(now, nxt, view);
         pushed
     }
 
     /// Whether the application is woken (`tcp_check_space`): the socket's memory grows where the congestion window is not full
     /// (`tcp_should_expand_sndbuf`); then two thirds of it suffice, and half of what may be unsent.
-    pub fn look(&mut self, now_ns: u64, nxt: u64, view: &View) {
+    pub fn look(&mut self, now: Instant, nxt: u64, view: &View) {
         if !self.full || self.woken {
             return;
         }
@@ -112,7 +113,7 @@ impl SocketQueue {
         self.woken = held < self.limit_bytes
             && self.limit_bytes - held >= held / 2
             && 2 * self.written.saturating_sub(nxt) < UNSENT_BYTES;
-        self.woken_ns = now_ns;
+        self.woken_at = now;
     }
 
     fn drop_sent(&mut self, nxt: u64) -> bool {
@@ -219,26 +220,26 @@ mod tests {
         let mut queue = SocketQueue::default();
         let mut edges = Edges { una: 0, nxt: 0, end: 4_000_000, window: 64_256 };
         // 64,256 / 2 are 22 segments a buffer; three of them fill 87,040 bytes.
-        queue.arrive(1, edges, &view(10.0, 0));
+        queue.arrive(Instant::from_nanos(1), edges, &view(10.0, 0));
         assert_eq!((segments(&queue), queue.full, queue.written), (vec![22.0, 44.0, 66.0], true, 95_568));
         // The second is full when half of the window was written since the beginning, the third when the application has to wait;
         // the end of the first 65,536 bytes, in the third, is forgotten as the next follow.
         let pushed: Vec<bool> = queue.unsent.iter().map(|buffer| buffer.pushed).collect();
         assert_eq!((pushed, queue.pushed), (vec![false, true, true], 95_568));
         for group in 1..=28 {
-            assert_eq!(queue.sent(1, group * 2 * MSS, &view(10.0, 10)), group == 22);
+            assert_eq!(queue.sent(Instant::from_nanos(1), group * 2 * MSS, &view(10.0, 10)), group == 22);
         }
         assert!(!queue.woken, "87,040 bytes are too few for 66 segments and their buffers");
         // 24 segments are acknowledged and the window is 34: it is not filled when 56 have left, and the memory becomes
         // 2 · 34 · 4,352. The tail has 8 segments left, and holds 27 from there on: 79,488 / 2.
         (edges.una, edges.nxt, edges.window) = (24 * MSS, 56 * MSS, 79_488);
-        queue.arrive(2, edges, &view(34.0, 30));
-        queue.sent(2, 58 * MSS, &view(34.0, 32));
+        queue.arrive(Instant::from_nanos(2), edges, &view(34.0, 30));
+        queue.sent(Instant::from_nanos(2), 58 * MSS, &view(34.0, 32));
         assert_eq!((queue.woken, queue.limit_bytes), (true, 295_936));
         edges.nxt = 58 * MSS;
-        queue.arrive(2, edges, &view(34.0, 34));
+        queue.arrive(Instant::from_nanos(2), edges, &view(34.0, 34));
         assert_eq!(segments(&queue), [66.0], "the application has not run yet");
-        queue.arrive(3, edges, &view(34.0, 34));
+        queue.arrive(Instant::from_nanos(3), edges, &view(34.0, 34));
         assert_eq!(segments(&queue), [85.0, 112.0, 139.0, 166.0]);
         assert_eq!(queue.first(58 * MSS), (108 * MSS, 27 * MSS, true));
         // 64 KiB are left when 122 have been sent; a window of 150,016 bytes allows buffers of 45.
@@ -246,12 +247,12 @@ mod tests {
         for nxt in (60..=122).step_by(2) {
             edges.una = (nxt / 2 - 5) * MSS;
             edges.nxt = nxt * MSS - 2 * MSS;
-            queue.arrive(nxt, edges, &view(66.0, 64));
-            queue.sent(nxt, nxt * MSS, &view(66.0, 66));
+            queue.arrive(Instant::from_nanos(nxt), edges, &view(66.0, 64));
+            queue.sent(Instant::from_nanos(nxt), nxt * MSS, &view(66.0, 66));
             assert_eq!(queue.woken, nxt == 122, "{nxt}");
         }
         edges.nxt = 122 * MSS;
-        queue.arrive(123, edges, &view(66.0, 66));
+        queue.arrive(Instant::from_nanos(123), edges, &view(66.0, 66));
         assert_eq!(segments(&queue), [139.0, 184.0, 229.0]);
     }
 }

@@ -28,7 +28,7 @@ use crate::numbers::{Ours, SeqNumber, Theirs};
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::statistics::{ReceivedCounts, SentCounts, WaitedCounts};
-use crate::time::NEVER;
+use crate::time::{Duration, Instant};
 
 /// States of a TCP connection (RFC 9293 §3.3.2). LISTEN is the host's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,7 +128,7 @@ pub struct Subflow<P: Stream> {
     run: Run,
     pub board: Scoreboard<P>,
     /// Retransmission, handshake or TIME-WAIT timer.
-    pub timer_ns: u64,
+    pub timer: Instant,
     pub retries: u32,
     pub(super) detection: Detection,
     pub rtt: RttEstimator,
@@ -199,7 +199,7 @@ impl<P: Stream> Subflow<P> {
             rate: None,
             probe_due: false,
             detection: Detection::new(options),
-            timer_ns: NEVER,
+            timer: Instant::NEVER,
             retries: 0,
             syn_due: false,
             opening: Opening::default(),
@@ -328,8 +328,8 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// RFC 7323's clock: milliseconds.
-    pub fn ts_now(now_ns: u64) -> u32 {
-        (now_ns / 1_000_000) as u32
+    pub fn ts_now(now: Instant) -> u32 {
+        now.as_millis() as u32
     }
 
     /// The peer's timestamps on its SYN.
@@ -339,14 +339,14 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// The timestamps of a segment sent now.
-    pub fn timestamps_now(&self, now_ns: u64) -> Option<Timestamps> {
-        self.timestamps.then(|| self.own_timestamps(now_ns))
+    pub fn timestamps_now(&self, now: Instant) -> Option<Timestamps> {
+        self.timestamps.then(|| self.own_timestamps(now))
     }
 
     /// As [`timestamps_now`](Self::timestamps_now), where timestamps are in use.
     #[inline]
-    pub fn own_timestamps(&self, now_ns: u64) -> Timestamps {
-        Timestamps { value: Self::ts_now(now_ns), echo: self.ts_recent }
+    pub fn own_timestamps(&self, now: Instant) -> Timestamps {
+        Timestamps { value: Self::ts_now(now), echo: self.ts_recent }
     }
 
     /// All below this sequence number was sent when the last recovery, or timeout, began.
@@ -361,12 +361,12 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// Takes an RTT sample.
-    pub fn take_rtt(&mut self, rtt_ns: u64, view: &mut View) {
-        self.rtt.sample(rtt_ns.max(1)); // controls divide by it
+    pub fn take_rtt(&mut self, rtt: Duration, view: &mut View) {
+        self.rtt.sample(rtt.max(Duration::NANOSECOND)); // controls divide by it
         self.rack.sampled = true;
-        view.srtt_ns = self.rtt.srtt_ns;
-        view.rttvar_ns = self.rtt.rttvar_ns;
-        view.min_rtt_ns = self.rtt.min_rtt_ns;
+        view.srtt = self.rtt.srtt;
+        view.rttvar = self.rtt.rttvar;
+        view.min_rtt = self.rtt.min_rtt;
     }
 }
 

@@ -3,7 +3,7 @@
 use super::subflow::{State, Subflow};
 use crate::TcpOptions;
 use crate::queue::Stream;
-use crate::time::NEVER;
+use crate::time::Instant;
 
 /// What follows when the timer has expired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,38 +28,38 @@ pub enum Expired {
 
 impl<P: Stream> Subflow<P> {
     /// Restarts the retransmission timer (RFC 6298 §5.1–5.3).
-    pub fn restart_timer(&mut self, now_ns: u64) {
-        self.timer_ns = if self.board.is_empty() { NEVER } else { now_ns + self.rtt.rto_ns() };
+    pub fn restart_timer(&mut self, now: Instant) {
+        self.timer = if self.board.is_empty() { Instant::NEVER } else { now + self.rtt.rto() };
     }
 
     /// When a sender wants attention for what it has just sent or heard; `clean`, as it was then.
     #[inline(always)]
-    pub fn sender_deadline_ns(&self, clean: bool) -> u64 {
-        if clean { self.timer_ns.min(self.rack.probe_ns) } else { self.deadline_ns() }
+    pub fn sender_deadline(&self, clean: bool) -> Instant {
+        if clean { self.timer.min(self.rack.probe_at) } else { self.deadline() }
     }
 
     /// When this subflow wants attention.
-    pub fn deadline_ns(&self) -> u64 {
-        let paced_ns = self.pacing.as_ref().map_or(NEVER, |pacing| pacing.deadline_ns());
-        self.timer_ns.min(self.ack.deadline_ns).min(self.rack.timer_ns).min(self.rack.probe_ns).min(paced_ns)
+    pub fn deadline(&self) -> Instant {
+        let paced_at = self.pacing.as_ref().map_or(Instant::NEVER, |pacing| pacing.deadline());
+        self.timer.min(self.ack.deadline).min(self.rack.timer).min(self.rack.probe_at).min(paced_at)
     }
 
     /// When a segment counts as lost for want of an acknowledgment, and when a tail loss probe goes out (RFC 8985).
-    pub fn rack_timers_ns(&self) -> (u64, u64) {
-        (self.rack.timer_ns, self.rack.probe_ns)
+    pub fn rack_timers(&self) -> (Instant, Instant) {
+        (self.rack.timer, self.rack.probe_at)
     }
 
     /// The timer has expired. `beyond_window`: all that is outstanding lies beyond a window that the peer has drawn back, and
     /// which it need not acknowledge: retransmissions are then probes of a closed window, which are not given up (RFC 9293 §3.8.6,
     /// SHLD-17; §3.8.6.1).
-    pub fn timer_expired(&mut self, now_ns: u64, options: &TcpOptions, beyond_window: bool) -> Expired {
-        self.timer_ns = NEVER;
+    pub fn timer_expired(&mut self, now: Instant, options: &TcpOptions, beyond_window: bool) -> Expired {
+        self.timer = Instant::NEVER;
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
         match self.state {
             State::Closed => Expired::Nothing,
             State::TimeWait => {
                 self.state = State::Closed;
-                self.ack.deadline_ns = NEVER;
+                self.ack.deadline = Instant::NEVER;
                 Expired::Nothing
             }
             _ if opening || (self.active_open && self.join.is_some_and(|j| !j.confirmed)) => {
@@ -74,7 +74,7 @@ impl<P: Stream> Subflow<P> {
                     }
                     (false, false) => {
                         self.ack.now = true;
-                        self.timer_ns = now_ns + self.rtt.rto_ns();
+                        self.timer = now + self.rtt.rto();
                         Expired::ThirdAck
                     }
                 }
@@ -93,11 +93,9 @@ mod tests {
     use crate::offset::Offset;
     use wire::Span;
 
-    const MS: u64 = 1_000_000;
-
     fn expire(end: &mut Subflow<Span>, beyond_window: bool) -> Expired {
         let options = TcpOptions { retries: 3, syn_retries: 2, ..TcpOptions::default() };
-        end.timer_expired(1_000 * MS, &options, beyond_window)
+        end.timer_expired(Instant::from_millis(1_000), &options, beyond_window)
     }
 
     #[test]
@@ -109,7 +107,7 @@ mod tests {
         let mut end = established(&TcpOptions::default());
         end.join = Some(Default::default());
         assert_eq!(expire(&mut end, false), Expired::ThirdAck);
-        assert!(end.ack.now && end.timer_ns == 1_000 * MS + 2 * end.rtt.base_rto_ns());
+        assert!(end.ack.now && end.timer == Instant::from_secs(1) + 2 * end.rtt.base_rto());
         assert_eq!([0; 2].map(|_| expire(&mut end, false)), [Expired::ThirdAck, Expired::Unconfirmed]);
     }
 
@@ -117,7 +115,7 @@ mod tests {
     fn data_is_given_up_after_its_retries_unless_it_probes_a_window() {
         let mut end = established(&TcpOptions::default());
         assert_eq!(expire(&mut end, false), Expired::Idle);
-        end.board.push(1, Offset::FIRST, Span { offset: 0, len: 100 }, false, 0);
+        end.board.push(1, Offset::FIRST, Span { offset: 0, len: 100 }, false, Instant::ZERO);
         assert_eq!(expire(&mut end, false), Expired::Retransmit { first: true });
         end.retries = 3;
         assert_eq!(expire(&mut end, false), Expired::Hopeless);
@@ -129,12 +127,12 @@ mod tests {
     #[test]
     fn the_earliest_timer_counts() {
         let mut end = established(&TcpOptions::default());
-        assert_eq!(end.deadline_ns(), NEVER);
-        (end.timer_ns, end.ack.deadline_ns) = (50 * MS, 40 * MS);
-        assert_eq!((end.deadline_ns(), end.sender_deadline_ns(true)), (40 * MS, 50 * MS));
-        (end.rack.timer_ns, end.rack.probe_ns) = (20 * MS, 30 * MS);
-        assert_eq!((end.deadline_ns(), end.sender_deadline_ns(true)), (20 * MS, 30 * MS));
-        end.restart_timer(7 * MS);
-        assert_eq!(end.timer_ns, NEVER, "nothing is outstanding");
+        assert_eq!(end.deadline(), Instant::NEVER);
+        (end.timer, end.ack.deadline) = (Instant::from_millis(50), Instant::from_millis(40));
+        assert_eq!((end.deadline(), end.sender_deadline(true)), (Instant::from_millis(40), Instant::from_millis(50)));
+        (end.rack.timer, end.rack.probe_at) = (Instant::from_millis(20), Instant::from_millis(30));
+        assert_eq!((end.deadline(), end.sender_deadline(true)), (Instant::from_millis(20), Instant::from_millis(30)));
+        end.restart_timer(Instant::from_millis(7));
+        assert_eq!(end.timer, Instant::NEVER, "nothing is outstanding");
     }
 }

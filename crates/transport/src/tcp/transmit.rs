@@ -5,7 +5,7 @@ use crate::Sending;
 use crate::congestion::{Phase, View};
 use crate::offset::Offset;
 use crate::queue::Stream;
-use crate::time::NEVER;
+use crate::time::Instant;
 
 /// What a data segment carries.
 pub struct DataSegment<P> {
@@ -33,18 +33,18 @@ impl<P: Stream> DataSegment<P> {
 impl<P: Stream> Subflow<P> {
     /// New data at `offset` of the stream, a FIN, or both go out for the first time. The answer is their first sequence number.
     #[inline(always)]
-    pub fn send_new(&mut self, now_ns: u64, (offset, payload, fin): (Offset, &P, bool), view: &mut View) -> u64 {
+    pub fn send_new(&mut self, now: Instant, (offset, payload, fin): (Offset, &P, bool), view: &mut View) -> u64 {
         let (seq, len) = (self.snd_nxt, payload.len() as u64);
         debug_assert!(len == 0 || seq + len <= self.right, "beyond the window of this subflow");
         if self.board.is_empty() {
-            self.resume(now_ns, view);
+            self.resume(now, view);
         }
-        self.ack.data_sent(now_ns);
+        self.ack.data_sent(now);
         self.snd_nxt = seq + len + u64::from(fin);
-        self.board.push(seq, offset, payload.clone(), fin, now_ns);
+        self.board.push(seq, offset, payload.clone(), fin, now);
         self.sent.data_segments += u64::from(len > 0);
-        if self.timer_ns == NEVER {
-            self.restart_timer(now_ns);
+        if self.timer.is_never() {
+            self.restart_timer(now);
         }
         seq
     }
@@ -52,7 +52,7 @@ impl<P: Stream> Subflow<P> {
     /// The sender's account of a segment that has just gone out for the first time. Answers whether it is clean, and whether the
     /// congestion window has room for more.
     #[inline(always)]
-    pub fn first_sent(&mut self, now_ns: u64, view: &mut View) -> (bool, bool) {
+    pub fn first_sent(&mut self, now: Instant, view: &mut View) -> (bool, bool) {
         let clean = self.is_known_clean();
         if clean {
             debug_assert!(self.is_clean(view));
@@ -66,9 +66,9 @@ impl<P: Stream> Subflow<P> {
             self.note_limited(); // whatever the other subflows do: this window was used up (RFC 7661)
         }
         if clean {
-            self.rack.arm_probe(now_ns, view.srtt_ns, view.in_flight, self.timer_ns);
+            self.rack.arm_probe(now, view.srtt, view.in_flight, self.timer);
         } else {
-            self.arm_probe(now_ns, view);
+            self.arm_probe(now, view);
         }
         (clean, has_room)
     }
@@ -95,12 +95,12 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// The first segment that is lost goes out again, and why.
-    pub fn retransmit(&mut self, now_ns: u64, view: &mut View) -> Option<(DataSegment<P>, Sending)> {
-        let sent = self.board.retransmit(now_ns)?;
+    pub fn retransmit(&mut self, now: Instant, view: &mut View) -> Option<(DataSegment<P>, Sending)> {
+        let sent = self.board.retransmit(now)?;
         let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
         let (part, sending) = (sent.is_part(), sent.sending());
         self.note_transmission();
-        self.note_retransmission(now_ns);
+        self.note_retransmission(now);
         if !payload.is_empty() {
             self.sent.data_segments += 1;
             self.sent.retransmissions += 1;
@@ -108,17 +108,17 @@ impl<P: Stream> Subflow<P> {
         // What all waits for has only now been sent again: the timeout counts from here, as in Linux (RFC 6675 §6 leaves the
         // choice), or a loss found late would be followed by a timeout before the answer can be there.
         let waits = self.losses.as_ref().is_some_and(|losses| losses.recovery.waits);
-        if self.timer_ns == NEVER || (seq <= self.snd_una && !waits) {
-            self.restart_timer(now_ns);
+        if self.timer.is_never() || (seq <= self.snd_una && !waits) {
+            self.restart_timer(now);
         }
         view.in_flight = self.pipe();
-        self.note_rate_again(now_ns, seq + payload.len() as u64 + u64::from(fin), view, true);
+        self.note_rate_again(now, seq + payload.len() as u64 + u64::from(fin), view, true);
         Some((DataSegment { seq, offset, payload, fin, part, new: false }, sending))
     }
 
     /// The last segment goes out once more, as a probe (RFC 8985 §7.3).
-    pub fn probe_with_last(&mut self, now_ns: u64, view: &View) -> Option<(DataSegment<P>, Sending)> {
-        let sent = self.board.last(now_ns)?;
+    pub fn probe_with_last(&mut self, now: Instant, view: &View) -> Option<(DataSegment<P>, Sending)> {
+        let sent = self.board.last(now)?;
         let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
         let (part, sending) = (sent.is_part(), sent.sending());
         if !payload.is_empty() {
@@ -126,22 +126,22 @@ impl<P: Stream> Subflow<P> {
             self.sent.retransmissions += 1;
             self.losses.get_or_insert_default().repeats += 1;
         }
-        self.note_rate_again(now_ns, seq + payload.len() as u64 + u64::from(fin), view, false);
-        self.probe_sent(now_ns, true);
+        self.note_rate_again(now, seq + payload.len() as u64 + u64::from(fin), view, false);
+        self.probe_sent(now, true);
         Some((DataSegment { seq, offset, payload, fin, part, new: false }, sending))
     }
 
     /// For a control that asks for rates: what ends at `end` is sent again.
-    fn note_rate_again(&mut self, now_ns: u64, end: u64, view: &View, lost: bool) {
+    fn note_rate_again(&mut self, now: Instant, end: u64, view: &View, lost: bool) {
         if let Some(rate) = &mut self.rate {
-            rate.sent_again(now_ns, end, u64::from(view.in_flight) * u64::from(view.mss), lost);
+            rate.sent_again(now, end, u64::from(view.in_flight) * u64::from(view.mss), lost);
         }
     }
 
     /// A packet left: pacing may hold back the next.
-    pub fn pace(&mut self, now_ns: u64, len: usize, view: &mut View) {
+    pub fn pace(&mut self, now: Instant, len: usize, view: &mut View) {
         if let Some(pacing) = &mut self.pacing {
-            view.held = pacing.sent(now_ns, len as u64, view);
+            view.held = pacing.sent(now, len as u64, view);
         }
     }
 }
@@ -153,17 +153,15 @@ mod tests {
     use crate::TcpOptions;
     use wire::Span;
 
-    const MS: u64 = 1_000_000;
-
     /// Three segments of 100 octets under way, and a window of four.
     fn sender() -> (Subflow<Span>, View) {
         let mut end = established(&TcpOptions::default());
         let mut view = View { cwnd: 4.0, ..View::new(4.0, 100) };
         for n in 0..3 {
             let payload = Span { offset: 100 * n, len: 100 };
-            let seq = end.send_new((1 + n) * MS, (Offset::after(100 * n), &payload, false), &mut view);
+            let seq = end.send_new(Instant::from_millis(1 + n), (Offset::after(100 * n), &payload, false), &mut view);
             assert_eq!(seq, 1 + 100 * n);
-            assert_eq!(end.first_sent((1 + n) * MS, &mut view), (false, true));
+            assert_eq!(end.first_sent(Instant::from_millis(1 + n), &mut view), (false, true));
         }
         (end, view)
     }
@@ -172,11 +170,11 @@ mod tests {
     fn new_data_counts_and_starts_the_timer_once() {
         let (mut end, mut view) = sender();
         assert_eq!((end.snd_nxt, view.in_flight, end.sent.data_segments), (301, 3, 3));
-        assert_eq!(end.timer_ns, MS + end.rtt.rto_ns(), "from the first on");
+        assert_eq!(end.timer, Instant::from_millis(1) + end.rtt.rto(), "from the first on");
         let payload = Span { offset: 300, len: 100 };
-        end.send_new(9 * MS, (Offset::after(300), &payload, true), &mut view);
+        end.send_new(Instant::from_millis(9), (Offset::after(300), &payload, true), &mut view);
         assert_eq!(end.snd_nxt, 402, "a FIN takes an octet");
-        assert_eq!(end.first_sent(9 * MS, &mut view), (false, false));
+        assert_eq!(end.first_sent(Instant::from_millis(9), &mut view), (false, false));
         assert_eq!(end.growth.limited_below(), 402, "the window is full");
     }
 
@@ -189,17 +187,17 @@ mod tests {
         assert!(!end.has_retransmission(&view));
         view.phase = Phase::Recovery;
         assert!(end.has_retransmission(&view), "the first of a recovery goes in any case");
-        let (data, before) = end.retransmit(20 * MS, &mut view).unwrap();
+        let (data, before) = end.retransmit(Instant::from_millis(20), &mut view).unwrap();
         assert_eq!((data.extent(), data.new, before), ((1, Offset::FIRST, 100, false), false, Sending::Retransmission));
         assert_eq!((end.sent.data_segments, end.sent.retransmissions), (4, 1));
-        assert_eq!(end.timer_ns, 20 * MS + end.rtt.rto_ns());
-        assert!(end.retransmit(20 * MS, &mut view).is_none());
+        assert_eq!(end.timer, Instant::from_millis(20) + end.rtt.rto());
+        assert!(end.retransmit(Instant::from_millis(20), &mut view).is_none());
     }
 
     #[test]
     fn a_probe_repeats_the_last_segment() {
         let (mut end, view) = sender();
-        let (data, _) = end.probe_with_last(20 * MS, &view).unwrap();
+        let (data, _) = end.probe_with_last(Instant::from_millis(20), &view).unwrap();
         assert_eq!(data.extent(), (201, Offset::after(200), 100, false));
         assert_eq!((end.sent.retransmissions, end.losses.as_ref().unwrap().repeats), (1, 1));
         assert_eq!(end.rack.probe.map(|probe| (probe.end, probe.repeated)), Some((301, true)));

@@ -7,6 +7,7 @@
 
 use super::socket_queue::{Edges, MOST_BYTES, SocketQueue};
 use crate::congestion::{Phase, View};
+use crate::time::{Duration, Instant};
 
 /// A group holds what leaves in 2^-10 s at the rate of pacing, whether that paces or not (`sk_pacing_shift`).
 const RATE_SHIFT: u32 = 10;
@@ -18,17 +19,17 @@ const LEAST_SEGMENTS: u64 = 2;
 /// A third of a window does not wait (`tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: u64 = 3;
 /// Nothing waits for an acknowledgment that is further away, or after a pause of so long.
-const PATIENCE_NS: u64 = 1_000_000;
+const PATIENCE: Duration = Duration::from_millis(1);
 
 /// What there is to send on a subflow, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Ready {
-    pub now_ns: u64,
+    pub now: Instant,
     pub edges: Edges,
     /// New bytes that the peer's window allows.
     pub open: u64,
     /// When the oldest outstanding segment was sent.
-    pub first_sent_ns: Option<u64>,
+    pub first_sent_at: Option<Instant>,
 }
 
 /// The groups of a subflow.
@@ -40,7 +41,7 @@ pub struct Groups {
     /// It has several.
     several: bool,
     /// When a segment left last.
-    last_ns: u64,
+    last_at: Instant,
 }
 
 impl Groups {
@@ -49,10 +50,10 @@ impl Groups {
         if self.left > 0 {
             return true;
         }
-        self.queue.arrive(ready.now_ns, ready.edges, view);
+        self.queue.arrive(ready.now, ready.edges, view);
         let most = most_segments(view);
         if self.should_wait(ready, view, most) {
-            self.queue.look(ready.now_ns, ready.edges.nxt, view);
+            self.queue.look(ready.now, ready.edges.nxt, view);
             return false;
         }
         let mss = u64::from(view.mss);
@@ -66,10 +67,10 @@ impl Groups {
 
     /// A new segment has left, up to `nxt` of the stream. Answers whether it carries PSH: it ends a group of several, or a
     /// buffer that was pushed.
-    pub fn sent(&mut self, now_ns: u64, nxt: u64, view: &View) -> bool {
-        self.last_ns = now_ns;
+    pub fn sent(&mut self, now: Instant, nxt: u64, view: &View) -> bool {
+        self.last_at = now;
         self.left = self.left.saturating_sub(1);
-        self.left == 0 && (self.queue.sent(now_ns, nxt, view) || self.several)
+        self.left == 0 && (self.queue.sent(now, nxt, view) || self.several)
     }
 
     fn should_wait(&self, ready: Ready, view: &View, most: u64) -> bool {
@@ -79,15 +80,15 @@ impl Groups {
         let (_, first, more) = self.queue.first(ready.edges.nxt);
         if (first <= mss && !more)
             || view.phase != Phase::Open
-            || ready.now_ns > self.last_ns + PATIENCE_NS
+            || ready.now > self.last_at + PATIENCE
             || limit >= most * mss
             || (more && limit >= first) // a buffer that gets no more data goes whole
             || limit >= window / WINDOW_DIVISOR
         {
             return false;
         }
-        let Some(first_sent_ns) = ready.first_sent_ns else { return false };
-        first_sent_ns + view.srtt_ns <= ready.now_ns + PATIENCE_NS.min(view.srtt_ns / 2)
+        let Some(first_sent_at) = ready.first_sent_at else { return false };
+        first_sent_at + view.srtt <= ready.now + PATIENCE.min(view.srtt / 2)
     }
 }
 
@@ -101,11 +102,12 @@ fn most_segments(view: &View) -> u64 {
     let percent = if view.cwnd < (view.ssthresh / 2.0).floor() { 200 } else { 120 };
     let mss = u64::from(view.mss);
     let cwnd = (view.cwnd as u64).max(view.in_flight.into());
-    let rate = match view.srtt_ns {
-        0 => u64::MAX,
-        srtt_ns => (u128::from(mss * cwnd * percent) * 10_000_000 / u128::from(srtt_ns)) as u64,
+    let rate = match view.srtt {
+        Duration::ZERO => u64::MAX,
+        srtt => (u128::from(mss * cwnd * percent) * 10_000_000 / u128::from(srtt.as_nanos())) as u64,
     };
-    let near = MOST_BYTES.checked_shr((view.min_rtt_ns / 1_000 / RTT_STEP_US).min(u32::MAX.into()) as u32).unwrap_or(0);
+    let near =
+        MOST_BYTES.checked_shr((view.min_rtt.as_micros() / RTT_STEP_US).min(u32::MAX.into()) as u32).unwrap_or(0);
     let bytes = (rate >> RATE_SHIFT).saturating_add(near).min(MOST_BYTES);
     (bytes / mss).max(LEAST_SEGMENTS)
 }
@@ -114,15 +116,18 @@ fn most_segments(view: &View) -> u64 {
 mod tests {
     use super::*;
 
-    const MS: u64 = 1_000_000;
-
     fn view(cwnd: f64, in_flight: u32, srtt_ms: u64) -> View {
-        View { in_flight, srtt_ns: srtt_ms * MS, min_rtt_ns: srtt_ms * MS, ..View::new(cwnd, 1_448) }
+        View {
+            in_flight,
+            srtt: Duration::from_millis(srtt_ms),
+            min_rtt: Duration::from_millis(srtt_ms),
+            ..View::new(cwnd, 1_448)
+        }
     }
 
-    fn ready(now_ns: u64) -> Ready {
+    fn ready(now: Instant) -> Ready {
         let edges = Edges { una: 0, nxt: 0, end: 1 << 20, window: 1 << 20 };
-        Ready { now_ns, edges, open: 1 << 20, first_sent_ns: None }
+        Ready { now, edges, open: 1 << 20, first_sent_at: None }
     }
 
     #[test]
@@ -143,19 +148,22 @@ mod tests {
         while view.in_flight < view.cwnd as u32 && groups.may_send(ready, view) {
             view.in_flight += 1;
             ready.edges.nxt += 1_448;
-            left.push(groups.sent(ready.now_ns, ready.edges.nxt, view));
+            left.push(groups.sent(ready.now, ready.edges.nxt, view));
         }
         left
     }
 
     #[test]
     fn the_last_of_a_group_of_several_is_pushed() {
-        let first = leave(&mut Groups::default(), &mut view(5.0, 0, 100), ready(9 * MS));
+        let first = leave(&mut Groups::default(), &mut view(5.0, 0, 100), ready(Instant::from_millis(9)));
         assert_eq!(first, [false, true, false, true, false], "two, two and the rest");
-        let small = leave(&mut Groups::default(), &mut view(3.0, 0, 100), ready(9 * MS));
+        let small = leave(&mut Groups::default(), &mut view(3.0, 0, 100), ready(Instant::from_millis(9)));
         assert_eq!(small, [false, false, false], "half of three segments is one");
         // The 22nd segment ends a buffer when the window is 64,256 bytes; of the next, half of the window was written since.
-        let narrow = Ready { edges: Edges { window: 64_256, ..ready(9 * MS).edges }, ..ready(9 * MS) };
+        let narrow = Ready {
+            edges: Edges { window: 64_256, ..ready(Instant::from_millis(9)).edges },
+            ..ready(Instant::from_millis(9))
+        };
         let one_by_one = leave(&mut Groups::default(), &mut view(3.0, 0, 100), narrow);
         assert_eq!(one_by_one, [false, false, false]);
         let mut groups = Groups::default();
@@ -164,43 +172,51 @@ mod tests {
             let mut ready = narrow;
             ready.edges.nxt = n * 1_448;
             assert!(groups.may_send(ready, &view(3.0, 2, 100)), "{n}");
-            if groups.sent(9 * MS, (n + 1) * 1_448, &view(3.0, 3, 100)) {
+            if groups.sent(Instant::from_millis(9), (n + 1) * 1_448, &view(3.0, 3, 100)) {
                 pushed.push(n + 1);
             }
         }
         assert_eq!(pushed, [44, 66], "one by one");
-        let mut short = ready(9 * MS);
+        let mut short = ready(Instant::from_millis(9));
         short.edges.end = 1_500;
         let (mut groups, wide) = (Groups::default(), view(40.0, 0, 100));
-        assert!(groups.may_send(short, &wide) && !groups.sent(9 * MS, 1_448, &wide));
-        assert!(groups.sent(9 * MS, 1_500, &wide), "a full segment and 52 bytes are a group");
+        assert!(groups.may_send(short, &wide) && !groups.sent(Instant::from_millis(9), 1_448, &wide));
+        assert!(groups.sent(Instant::from_millis(9), 1_500, &wide), "a full segment and 52 bytes are a group");
     }
 
     #[test]
     fn a_small_group_waits_for_an_acknowledgment_that_is_near() {
         // Groups of 15; room for four segments of 400, and the oldest was sent 49.5 ms ago where a round trip takes 50.
         let mut groups = Groups::default();
-        groups.queue.arrive(0, ready(0).edges, &view(400.0, 0, 50));
-        groups.last_ns = 99_500_000;
-        let waits = |groups: &Groups, view: &View, first_sent_ns: u64| {
-            let ready = Ready { first_sent_ns: Some(first_sent_ns), ..ready(100 * MS) };
+        groups.queue.arrive(Instant::ZERO, ready(Instant::ZERO).edges, &view(400.0, 0, 50));
+        groups.last_at = Instant::from_nanos(99_500_000);
+        let waits = |groups: &Groups, view: &View, first_sent_at: Instant| {
+            let ready = Ready { first_sent_at: Some(first_sent_at), ..ready(Instant::from_millis(100)) };
             !groups.clone().may_send(ready, view)
         };
         let full = view(400.0, 396, 50);
-        assert!(waits(&groups, &full, 50_500_000));
-        assert!(waits(&groups, &full, 51 * MS), "1 ms away");
-        assert!(!waits(&groups, &full, 51_000_001), "too far away");
-        assert!(!waits(&groups, &view(400.0, 385, 50), 50_500_000), "room for a whole group");
-        assert!(!waits(&groups, &view(11.0, 7, 1), 99_500_000), "a third of the window");
+        assert!(waits(&groups, &full, Instant::from_nanos(50_500_000)));
+        assert!(waits(&groups, &full, Instant::from_millis(51)), "1 ms away");
+        assert!(!waits(&groups, &full, Instant::from_nanos(51_000_001)), "too far away");
+        assert!(!waits(&groups, &view(400.0, 385, 50), Instant::from_nanos(50_500_000)), "room for a whole group");
+        assert!(!waits(&groups, &view(11.0, 7, 1), Instant::from_nanos(99_500_000)), "a third of the window");
         assert!(
-            !waits(&Groups { last_ns: 98_999_999, ..groups.clone() }, &full, 50_500_000),
+            !waits(
+                &Groups { last_at: Instant::from_nanos(98_999_999), ..groups.clone() },
+                &full,
+                Instant::from_nanos(50_500_000)
+            ),
             "a pause of more than 1 ms"
         );
-        assert!(!waits(&groups, &View { phase: Phase::Recovery, ..full }, 50_500_000));
-        assert!(!waits(&Groups { left: 1, ..groups.clone() }, &full, 50_500_000), "a group goes whole");
+        assert!(!waits(&groups, &View { phase: Phase::Recovery, ..full }, Instant::from_nanos(50_500_000)));
+        assert!(
+            !waits(&Groups { left: 1, ..groups.clone() }, &full, Instant::from_nanos(50_500_000)),
+            "a group goes whole"
+        );
         // Buffers hold 45 segments: from the 41st on, four segments are all that is left of the first.
         let at = |nxt: u64| {
-            let mut ready = Ready { first_sent_ns: Some(50_500_000), ..ready(100 * MS) };
+            let mut ready =
+                Ready { first_sent_at: Some(Instant::from_nanos(50_500_000)), ..ready(Instant::from_millis(100)) };
             ready.edges.nxt = nxt * 1_448;
             groups.clone().may_send(ready, &full)
         };

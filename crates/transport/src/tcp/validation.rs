@@ -19,12 +19,13 @@
 //! each, down to the initial window (`tcp_cwnd_restart`).
 
 use crate::congestion::{View, Window};
+use crate::time::{Duration, Instant};
 
 /// The Non-Validated Period, §4.4.3: "five minutes".
-const PERIOD_NS: u64 = 300_000_000_000;
+const PERIOD: Duration = Duration::from_secs(300);
 /// The pipeACK Sampling Period, §4.2: "max(3*RTT, 1 second)".
 const SAMPLING_ROUNDS: u64 = 3;
-const SAMPLING_NS: u64 = 1_000_000_000;
+const SAMPLING: Duration = Duration::from_secs(1);
 
 /// One subflow's.
 #[derive(Clone, Debug)]
@@ -33,7 +34,7 @@ pub struct Validation {
     /// None before the first acknowledgment of data, and of Linux's kind.
     rounds: Option<Box<Rounds>>,
     /// Of Linux's kind: when something was acknowledged last.
-    linux_heard_ns: Option<u64>,
+    linux_heard_at: Option<Instant>,
     initial_window: u32,
 }
 
@@ -49,36 +50,36 @@ struct Rounds {
     /// What was acknowledged in it so far, in segments.
     acked: f64,
     /// Since when the window is not validated, or was last reduced for it.
-    since_ns: Option<u64>,
+    since: Option<Instant>,
     /// During a recovery that began in the non-validated phase: max(pipeACK, LossFlightSize), and the retransmissions
     /// before it.
     safe: Option<(f64, u64)>,
     /// Volumes of past round trips in falling order, and when each was over: the first is pipeACK until it is too old.
-    samples: [(u64, f64); 3],
+    samples: [(Instant, f64); 3],
     defined: bool,
 }
 
 impl Validation {
     pub fn new(initial_window: u32) -> Self {
-        Validation { rounds: None, linux_heard_ns: None, initial_window }
+        Validation { rounds: None, linux_heard_at: None, initial_window }
     }
 
     /// From now on as Linux does it.
     pub fn become_linux(&mut self) {
-        self.linux_heard_ns = Some(0);
+        self.linux_heard_at = Some(Instant::ZERO);
     }
 
     pub fn is_linux(&self) -> bool {
-        self.linux_heard_ns.is_some()
+        self.linux_heard_at.is_some()
     }
 
     /// Linux's window after a pause. The last segment went out a round trip before it was acknowledged.
     #[cold]
-    pub fn restarted(&self, now_ns: u64, rto_ns: u64, view: &View) -> Option<Window> {
-        let heard_ns = self.linux_heard_ns.filter(|&at_ns| at_ns > 0)?;
-        let idle_ns = now_ns - heard_ns + view.srtt_ns;
+    pub fn restarted(&self, now: Instant, rto: Duration, view: &View) -> Option<Window> {
+        let heard_at = self.linux_heard_at.filter(|&at| !at.is_zero())?;
+        let idle = now - heard_at + view.srtt;
         let least = f64::from(self.initial_window).min(view.cwnd);
-        let halvings = (idle_ns / rto_ns.max(1)).min(64) as i32;
+        let halvings = (idle / rto.max(Duration::NANOSECOND)).min(64) as i32;
         let cwnd = (view.cwnd * 0.5_f64.powi(halvings)).max(least);
         (halvings > 0).then(|| Window { cwnd, ssthresh: view.ssthresh.max(0.75 * view.cwnd) })
     }
@@ -86,55 +87,55 @@ impl Validation {
     /// Whether the window may grow.
     #[inline]
     pub fn is_validated(&self) -> bool {
-        self.rounds.as_ref().is_none_or(|rounds| rounds.since_ns.is_none())
+        self.rounds.as_ref().is_none_or(|rounds| rounds.since.is_none())
     }
 
     /// `segments` were acknowledged outside of recovery, all below `una`; `nxt` is what is sent next. `filled`: they
     /// were sent when the window was full, and so say of themselves that it was used; the round trip that they belong to may
     /// have begun in a recovery and have less to show.
     #[inline(always)]
-    pub fn acknowledged(&mut self, now_ns: u64, segments: f64, (una, nxt): (u64, u64), filled: bool, view: &View) {
-        if let Some(heard_ns) = &mut self.linux_heard_ns {
-            *heard_ns = now_ns;
+    pub fn acknowledged(&mut self, now: Instant, segments: f64, (una, nxt): (u64, u64), filled: bool, view: &View) {
+        if let Some(heard_at) = &mut self.linux_heard_at {
+            *heard_at = now;
             return;
         }
         let rounds = self.rounds.get_or_insert_default();
         rounds.acked += segments;
         if filled {
-            rounds.since_ns = None;
+            rounds.since = None;
         }
         if rounds.round_end == 0 {
             (rounds.round_end, rounds.round_cwnd) = (nxt, view.cwnd);
         }
         if una >= rounds.round_end {
-            rounds.end_round(now_ns, (una, nxt), filled, view);
+            rounds.end_round(now, (una, nxt), filled, view);
         }
     }
 
     /// Data goes out after nothing was under way: was the pause so long that the window says less? Answers the window
     /// to begin with.
     #[cold]
-    pub fn resumed(&mut self, now_ns: u64, view: &View) -> Option<Window> {
+    pub fn resumed(&mut self, now: Instant, view: &View) -> Option<Window> {
         let rounds = self.rounds.as_mut()?;
-        let newest_ns = rounds.samples.iter().map(|s| s.0).max().unwrap_or(0);
-        let idle = rounds.defined && now_ns - newest_ns > SAMPLING_NS.max(SAMPLING_ROUNDS * view.srtt_ns);
+        let newest_at = rounds.samples.iter().map(|s| s.0).max().unwrap_or_default();
+        let idle = rounds.defined && now - newest_at > SAMPLING.max(SAMPLING_ROUNDS * view.srtt);
         if idle {
             // Nothing was acknowledged in the sampling period: pipeACK is 0 since then.
-            rounds.since_ns = rounds.since_ns.or(Some(newest_ns));
-            rounds.samples = [(0, 0.0); 3];
+            rounds.since = rounds.since.or(Some(newest_at));
+            rounds.samples = [(Instant::ZERO, 0.0); 3];
         }
         (rounds.round_end, rounds.acked) = (0, 0.0);
-        self.reduced(now_ns, view)
+        self.reduced(now, view)
     }
 
     /// §4.4.3, once for each five minutes that have passed in the non-validated phase.
-    pub fn reduced(&mut self, now_ns: u64, view: &View) -> Option<Window> {
-        let since_ns = self.rounds.as_mut()?.since_ns.as_mut()?;
-        let periods = now_ns.saturating_sub(*since_ns) / PERIOD_NS;
+    pub fn reduced(&mut self, now: Instant, view: &View) -> Option<Window> {
+        let since = self.rounds.as_mut()?.since.as_mut()?;
+        let periods = now.saturating_since(*since) / PERIOD;
         if periods == 0 {
             return None;
         }
-        *since_ns += periods * PERIOD_NS;
+        *since += periods * PERIOD;
         let View { mut cwnd, mut ssthresh, .. } = *view;
         for _ in 0..periods.min(32) {
             ssthresh = ssthresh.max(0.75 * cwnd);
@@ -149,7 +150,7 @@ impl Validation {
         let rounds = self.rounds.as_mut()?;
         rounds.safe = None;
         // "The sender leaves the non-validated phase" with its window reduced: the next round trip tells.
-        rounds.since_ns.take()?;
+        rounds.since.take()?;
         let safe = rounds.samples[0].1.max(f64::from(outstanding)).max(1.0);
         rounds.safe = Some((safe, retransmissions));
         (safe < cwnd).then_some(safe)
@@ -169,24 +170,24 @@ impl Validation {
 impl Rounds {
     /// A round trip is over: one more sample of what it delivered.
     #[cold]
-    fn end_round(&mut self, now_ns: u64, (una, nxt): (u64, u64), filled: bool, view: &View) {
-        self.take(now_ns, self.acked, view.srtt_ns);
+    fn end_round(&mut self, now: Instant, (una, nxt): (u64, u64), filled: bool, view: &View) {
+        self.take(now, self.acked, view.srtt);
         let validated = filled || 2.0 * self.samples[0].1 >= self.round_cwnd.min(view.cwnd);
-        self.since_ns = if validated { None } else { self.since_ns.or(Some(now_ns)) };
+        self.since = if validated { None } else { self.since.or(Some(now)) };
         (self.round_end, self.round_cwnd, self.acked) = (if nxt > una { nxt } else { 0 }, view.cwnd, 0.0);
     }
 
     /// A sample: one that is larger makes smaller and older ones needless.
-    fn take(&mut self, now_ns: u64, volume: f64, srtt_ns: u64) {
+    fn take(&mut self, now: Instant, volume: f64, srtt: Duration) {
         self.defined = true;
-        let oldest_ns = now_ns.saturating_sub(SAMPLING_NS.max(SAMPLING_ROUNDS * srtt_ns));
-        let mut kept = self.samples.into_iter().filter(|&(at_ns, v)| at_ns >= oldest_ns && v > volume);
-        let mut samples = [(now_ns, volume); 3];
+        let oldest_at = now.saturating_sub(SAMPLING.max(SAMPLING_ROUNDS * srtt));
+        let mut kept = self.samples.into_iter().filter(|&(at, v)| at >= oldest_at && v > volume);
+        let mut samples = [(now, volume); 3];
         // With all places taken the smallest gives way: pipeACK falls a little early, never late.
         let (first, second) = (kept.next(), kept.next());
         if let Some(first) = first {
             samples[0] = first;
-            samples[1] = second.unwrap_or((now_ns, volume));
+            samples[1] = second.unwrap_or((now, volume));
         }
         self.samples = samples;
     }
@@ -196,15 +197,12 @@ impl Rounds {
 mod tests {
     use super::*;
 
-    const MS: u64 = 1_000_000;
-    const SECOND: u64 = 1_000 * MS;
-
     fn pipe_ack(v: &Validation) -> f64 {
         v.rounds.as_ref().unwrap().samples[0].1
     }
 
     fn view(cwnd: f64) -> View {
-        View { cwnd, ssthresh: 20.0, srtt_ns: 100 * MS, active: true, ..View::new(10.0, 1000) }
+        View { cwnd, ssthresh: 20.0, srtt: Duration::from_millis(100), active: true, ..View::new(10.0, 1000) }
     }
 
     #[test]
@@ -215,7 +213,10 @@ mod tests {
         assert!(v.is_validated());
         assert_eq!(v.lost(8, 40.0, 0), None, "a loss takes half of 40, not of 8");
         // Heard of at 300 ms, sent 100 ms before; the timeout is 300 ms.
-        let after = |now_ms: u64| v.restarted(now_ms * MS, 300 * MS, &view(40.0)).map(|w| (w.cwnd, w.ssthresh));
+        let after = |now_ms: u64| {
+            v.restarted(Instant::from_millis(now_ms), Duration::from_millis(300), &view(40.0))
+                .map(|w| (w.cwnd, w.ssthresh))
+        };
         assert_eq!(after(499), None);
         assert_eq!(after(500), Some((20.0, 30.0)));
         assert_eq!(after(800), Some((10.0, 30.0)));
@@ -223,13 +224,19 @@ mod tests {
     }
 
     /// Round trips of 100 ms in which so many segments are sent and acknowledged, from `from` on.
-    fn rounds(v: &mut Validation, from: usize, volumes: &[u64], cwnd: f64) -> u64 {
+    fn rounds(v: &mut Validation, from: usize, volumes: &[u64], cwnd: f64) -> Instant {
         let mut sent = 1 + 1000 * from as u64;
         for (n, &volume) in volumes.iter().enumerate() {
             sent += volume;
-            v.acknowledged((from + n) as u64 * 100 * MS, volume as f64, (sent, sent), false, &view(cwnd));
+            v.acknowledged(
+                Instant::from_millis((from + n) as u64 * 100),
+                volume as f64,
+                (sent, sent),
+                false,
+                &view(cwnd),
+            );
         }
-        (from + volumes.len()) as u64 * 100 * MS
+        Instant::from_millis((from + volumes.len()) as u64 * 100)
     }
 
     #[test]
@@ -265,7 +272,7 @@ mod tests {
         for n in 0..2_000_u64 {
             // Each ACK of one segment lets two go.
             (una, cwnd) = (una + 1, cwnd + 1.0);
-            v.acknowledged(n * MS, 1.0, (una, nxt), false, &view(cwnd));
+            v.acknowledged(Instant::from_millis(n), 1.0, (una, nxt), false, &view(cwnd));
             nxt += 2;
             assert!(v.is_validated(), "ACK {n}");
         }
@@ -276,10 +283,10 @@ mod tests {
     fn requests_are_counted_whole() {
         let mut v = Validation::new(10);
         for n in 0..20 {
-            let now_ns = n * 5 * SECOND;
-            assert_eq!(v.resumed(now_ns, &view(16.0)), None);
+            let now = Instant::from_secs(n * 5);
+            assert_eq!(v.resumed(now, &view(16.0)), None);
             for k in 1..=4 {
-                v.acknowledged(now_ns + k * MS, 2.0, (8 * n + 2 * k, 8 * n + 8), false, &view(16.0));
+                v.acknowledged(now + Duration::from_millis(k), 2.0, (8 * n + 2 * k, 8 * n + 8), false, &view(16.0));
             }
             assert_eq!(pipe_ack(&v), 8.0);
             assert!(v.is_validated(), "half of 16");
@@ -307,29 +314,29 @@ mod tests {
     #[test]
     fn five_minutes_halve_the_window_down_to_the_initial_one() {
         let mut v = Validation::new(10);
-        let now_ns = rounds(&mut v, 1, &[8, 8, 8], 64.0);
-        let since_ns = v.rounds.as_ref().and_then(|rounds| rounds.since_ns).unwrap();
-        assert_eq!(v.reduced(since_ns + 300 * SECOND - 1, &view(64.0)), None);
+        let now = rounds(&mut v, 1, &[8, 8, 8], 64.0);
+        let since = v.rounds.as_ref().and_then(|rounds| rounds.since).unwrap();
+        assert_eq!(v.reduced(since + Duration::from_secs(300) - Duration::NANOSECOND, &view(64.0)), None);
         // ssthresh = max(20, 3·64/4), cwnd = max(32, 10).
         let w = Window { cwnd: 32.0, ssthresh: 48.0 };
-        assert_eq!(v.reduced(since_ns + 300 * SECOND, &view(64.0)), Some(w));
-        assert_eq!(v.reduced(since_ns + 301 * SECOND, &view(32.0)), None, "the five minutes begin anew");
+        assert_eq!(v.reduced(since + Duration::from_secs(300), &view(64.0)), Some(w));
+        assert_eq!(v.reduced(since + Duration::from_secs(301), &view(32.0)), None, "the five minutes begin anew");
         // Half an hour later: 16, 10, 10, …
-        let later = v.resumed(now_ns + 2000 * SECOND, &View { ssthresh: 48.0, ..view(32.0) });
+        let later = v.resumed(now + Duration::from_secs(2000), &View { ssthresh: 48.0, ..view(32.0) });
         assert_eq!(later, Some(Window { cwnd: 10.0, ssthresh: 48.0 }));
         // A window below the initial one is not raised.
-        assert_eq!(v.reduced(now_ns + 9000 * SECOND, &view(4.0)).map(|w| w.cwnd), Some(4.0));
+        assert_eq!(v.reduced(now + Duration::from_secs(9000), &view(4.0)).map(|w| w.cwnd), Some(4.0));
     }
 
     #[test]
     fn a_pause_keeps_the_window_for_five_minutes() {
         let mut v = Validation::new(10);
-        let end_ns = rounds(&mut v, 1, &[30, 30, 30], 40.0);
-        assert_eq!(v.resumed(end_ns + 500 * MS, &view(40.0)), None);
+        let end = rounds(&mut v, 1, &[30, 30, 30], 40.0);
+        assert_eq!(v.resumed(end + Duration::from_millis(500), &view(40.0)), None);
         assert!(v.is_validated(), "a short pause");
-        assert_eq!(v.resumed(end_ns + 200 * SECOND, &view(40.0)), None);
+        assert_eq!(v.resumed(end + Duration::from_secs(200), &view(40.0)), None);
         assert!(!v.is_validated());
         let w = Window { cwnd: 20.0, ssthresh: 30.0 };
-        assert_eq!(v.resumed(end_ns + 320 * SECOND, &view(40.0)), Some(w));
+        assert_eq!(v.resumed(end + Duration::from_secs(320), &view(40.0)), Some(w));
     }
 }

@@ -4,6 +4,7 @@ use super::rate::RateSampler;
 use super::subflow::Subflow;
 use crate::congestion::{Ack, Controller, Feedback, View, Window};
 use crate::queue::Stream;
+use crate::time::{Duration, Instant};
 use crate::trace::WindowReason;
 
 impl<P: Stream> Subflow<P> {
@@ -28,10 +29,10 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// Data goes out with nothing under way: how much the window is worth after the pause (RFC 7661 §4.4.3).
-    pub fn resume(&mut self, now_ns: u64, view: &mut View) {
-        if let Some(window) = self.growth.after_pause(now_ns, self.rtt.rto_ns(), view) {
+    pub fn resume(&mut self, now: Instant, view: &mut View) {
+        if let Some(window) = self.growth.after_pause(now, self.rtt.rto(), view) {
             self.notes.window(WindowReason::IdleRestart);
-            self.set_window(now_ns, window, view);
+            self.set_window(now, window, view);
         }
     }
 
@@ -40,9 +41,9 @@ impl<P: Stream> Subflow<P> {
     #[inline]
     pub fn grow(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         before: (u64, u32),
-        (bytes, last_rtt_ns): (u64, Option<u64>),
+        (bytes, last_rtt): (u64, Option<Duration>),
         group: &mut [View],
         r: usize,
         controller: &mut Controller,
@@ -50,13 +51,13 @@ impl<P: Stream> Subflow<P> {
         let view = &group[r];
         let acked_segments = bytes as f64 / f64::from(view.mss);
         let numbers = (self.snd_una, self.snd_nxt);
-        let (cwnd_limited, acked_segments) = self.growth.acknowledged(now_ns, before, acked_segments, numbers, view);
-        let ack = Ack { now_ns, acked_segments, rtt_ns: last_rtt_ns, cwnd_limited };
+        let (cwnd_limited, acked_segments) = self.growth.acknowledged(now, before, acked_segments, numbers, view);
+        let ack = Ack { now, acked_segments, rtt: last_rtt, cwnd_limited };
         let window = controller.on_ack(group, r, &ack);
-        self.set_window(now_ns, window, &mut group[r]);
-        if !cwnd_limited && let Some(window) = self.growth.reduced(now_ns, &group[r]) {
+        self.set_window(now, window, &mut group[r]);
+        if !cwnd_limited && let Some(window) = self.growth.reduced(now, &group[r]) {
             self.notes.window(WindowReason::Validation);
-            self.set_window(now_ns, window, &mut group[r]);
+            self.set_window(now, window, &mut group[r]);
         }
     }
 
@@ -66,14 +67,14 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// Sets the window and keeps its mean over time.
-    pub fn set_window(&mut self, now_ns: u64, window: Window, view: &mut View) {
-        self.set_cwnd(now_ns, window.cwnd, view);
+    pub fn set_window(&mut self, now: Instant, window: Window, view: &mut View) {
+        self.set_cwnd(now, window.cwnd, view);
         view.ssthresh = window.ssthresh;
     }
 
     /// As [`set_window`](Self::set_window), without the threshold.
-    pub fn set_cwnd(&mut self, now_ns: u64, cwnd: f64, view: &mut View) {
-        self.sent.extend_cwnd(view.cwnd, now_ns);
+    pub fn set_cwnd(&mut self, now: Instant, cwnd: f64, view: &mut View) {
+        self.sent.extend_cwnd(view.cwnd, now);
         view.cwnd = self.growth.bounded(cwnd);
     }
 }

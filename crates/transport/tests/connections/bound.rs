@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use transport::scheduler::Choice;
-use transport::{Config, Event, ReceiveBuffer, SubflowId, path_manager};
+use transport::{Config, Event, Instant, ReceiveBuffer, SubflowId, path_manager};
 
 fn pair(paths: Vec<Path>) -> Pair {
     // A receive window that limits nothing.
@@ -25,7 +25,7 @@ fn a_short_file_stays_on_the_first_path() {
     assert!(p.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
     p.connection(SERVER).offer(64_000);
     let now_ns = p.now_ns;
-    p.connection(SERVER).close(now_ns);
+    p.connection(SERVER).close(Instant::from_nanos(now_ns));
     assert!(p.run_until(10 * SECOND, |p| p.saw(SERVER, Event::Flushed)));
     assert_eq!((new_bytes(&mut p, 0), new_bytes(&mut p, 1)), (64_000, 0));
 }
@@ -117,7 +117,7 @@ fn what_waits_on_a_dead_path_goes_to_the_other() {
     p.run_until(1_090 * MS, |_| false);
     p.connection(SERVER).offer(400_000);
     let now_ns = p.now_ns;
-    p.connection(SERVER).close(now_ns);
+    p.connection(SERVER).close(Instant::from_nanos(now_ns));
     assert!(p.run_until(60 * SECOND, |p| p.saw(SERVER, Event::Flushed)), "read {:?}", p.read);
     assert_eq!(p.read[CLIENT], 402_000);
 }
@@ -161,8 +161,9 @@ fn what_waits_on_a_closed_subflow_goes_to_the_other() {
     p.run_until(SECOND, |_| false);
     p.connection(SERVER).offer(150_000);
     let now_ns = p.now_ns;
-    p.connection(SERVER).act(now_ns, path_manager::PathAction::Close { local_id: 0, remote_id: 0 });
-    p.connection(SERVER).close(now_ns);
+    p.connection(SERVER)
+        .act(Instant::from_nanos(now_ns), path_manager::PathAction::Close { local_id: 0, remote_id: 0 });
+    p.connection(SERVER).close(Instant::from_nanos(now_ns));
     assert!(p.run_until(60 * SECOND, |p| p.saw(SERVER, Event::Flushed)), "read {:?}", p.read);
     assert_eq!(p.read[CLIENT], 152_000);
     let again: u64 = (0..2).map(|r| p.connection(SERVER).statistics(SubflowId(r)).reinjections).sum();

@@ -8,7 +8,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use transport::path_manager::{Choice, PathAction};
 use transport::{
-    Config, ConnectionId, Event, Host, LocalAddress, Protocol, ResetReason, SUBFLOW_LIMIT, SubflowId, Tuple,
+    Config, ConnectionId, Event, Host, Instant, LocalAddress, Protocol, ResetReason, SUBFLOW_LIMIT, SubflowId, Tuple,
 };
 use wire::{MptcpOption, Segment, Span};
 
@@ -48,7 +48,9 @@ impl Joined {
             for side in [CLIENT, SERVER] {
                 let ids = if side == CLIENT { clients.to_vec() } else { self.accepted.into_iter().collect() };
                 for id in ids {
-                    while let Some((subflow, segment)) = self.hosts[side].connection_mut(id).transmit(self.now_ns) {
+                    while let Some((subflow, segment)) =
+                        self.hosts[side].connection_mut(id).transmit(Instant::from_nanos(self.now_ns))
+                    {
                         under_way.push((side, self.hosts[side].connection(id).tuple(subflow), segment));
                     }
                 }
@@ -63,7 +65,7 @@ impl Joined {
             self.now_ns += MS;
             for (side, tuple, segment) in under_way {
                 let seen = Tuple { local: tuple.remote, remote: tuple.local };
-                let found = self.hosts[1 - side].receive(self.now_ns, seen, segment);
+                let found = self.hosts[1 - side].receive(Instant::from_nanos(self.now_ns), seen, segment);
                 if side == CLIENT {
                     self.accepted = found.map(|at| at.connection).or(self.accepted);
                 }
@@ -79,7 +81,13 @@ fn ten_thousand_connections_one_after_another_leave_nothing_behind() {
         let mut net = Joined::new(config.clone());
         for n in 0..10_000_u32 {
             let port = 40_000 + (n % 20_000) as u16;
-            let id = net.hosts[CLIENT].connect(net.now_ns, config.clone(), &[address(0)], port, server());
+            let id = net.hosts[CLIENT].connect(
+                Instant::from_nanos(net.now_ns),
+                config.clone(),
+                &[address(0)],
+                port,
+                server(),
+            );
             net.accepted = None;
             net.shuttle(&[id]);
             net.hosts[CLIENT].connection_mut(id).offer(100);
@@ -90,7 +98,7 @@ fn ten_thousand_connections_one_after_another_leave_nothing_behind() {
             assert_eq!(subflows, if protocol == Protocol::Tcp { 1 } else { 2 });
             for (side, id) in [(CLIENT, id), (SERVER, peer)] {
                 net.hosts[side].connection_mut(id).offer(3_000);
-                net.hosts[side].connection_mut(id).close(net.now_ns);
+                net.hosts[side].connection_mut(id).close(Instant::from_nanos(net.now_ns));
             }
             net.shuttle(&[id]);
             for (side, id) in [(CLIENT, id), (SERVER, peer)] {
@@ -103,7 +111,7 @@ fn ten_thousand_connections_one_after_another_leave_nothing_behind() {
             net.shuttle(&[id]);
             net.now_ns += 61 * SECOND;
             for (side, id) in [(CLIENT, id), (SERVER, peer)] {
-                net.hosts[side].connection_mut(id).handle_timeout(net.now_ns);
+                net.hosts[side].connection_mut(id).handle_timeout(Instant::from_nanos(net.now_ns));
                 assert!(net.hosts[side].connection(id).is_forgettable());
                 assert!(net.hosts[side].forget(id));
                 assert!(!net.hosts[side].forget(id), "once is enough");
@@ -126,14 +134,20 @@ fn connections_that_come_and_go_quickly_use_no_ends_twice() {
             if let Some(before) = last_use.insert(port, n) {
                 assert!(n - before > 16_384, "port {port} of connection {before} is taken by {n}");
             }
-            let id = net.hosts[CLIENT].connect(net.now_ns, config.clone(), &[address(0)], port, server());
+            let id = net.hosts[CLIENT].connect(
+                Instant::from_nanos(net.now_ns),
+                config.clone(),
+                &[address(0)],
+                port,
+                server(),
+            );
             net.accepted = None;
             net.shuttle(&[id]);
             let peer = net.accepted.expect("the server has accepted it");
             net.hosts[CLIENT].connection_mut(id).offer(100);
-            net.hosts[CLIENT].connection_mut(id).close(net.now_ns);
+            net.hosts[CLIENT].connection_mut(id).close(Instant::from_nanos(net.now_ns));
             net.shuttle(&[id]);
-            net.hosts[SERVER].connection_mut(peer).close(net.now_ns);
+            net.hosts[SERVER].connection_mut(peer).close(Instant::from_nanos(net.now_ns));
             net.shuttle(&[id]);
             for (side, id) in [(CLIENT, id), (SERVER, peer)] {
                 let connection = net.hosts[side].connection_mut(id);
@@ -141,7 +155,7 @@ fn connections_that_come_and_go_quickly_use_no_ends_twice() {
             }
             net.shuttle(&[id]);
             for (side, id) in [(CLIENT, id), (SERVER, peer)] {
-                assert!(net.hosts[side].rest(net.now_ns, id), "{n}: it is over");
+                assert!(net.hosts[side].rest(Instant::from_nanos(net.now_ns), id), "{n}: it is over");
             }
             let held = net.hosts.each_ref().map(|host| (host.connection_count(), host.time_wait_count() <= 16_384));
             assert_eq!(held, [(0, true); 2]);
@@ -149,7 +163,7 @@ fn connections_that_come_and_go_quickly_use_no_ends_twice() {
         let resting: usize = net.hosts.iter().map(Host::time_wait_count).sum();
         let seconds = net.now_ns / SECOND;
         assert!(resting > 0, "after {seconds} s some rest still");
-        net.hosts.iter_mut().for_each(|host| host.expire(net.now_ns + 61 * SECOND));
+        net.hosts.iter_mut().for_each(|host| host.expire(Instant::from_nanos(net.now_ns + 61 * SECOND)));
         assert_eq!(net.hosts.each_ref().map(Host::time_wait_count), [0, 0]);
     }
 }
@@ -158,7 +172,7 @@ fn connections_that_come_and_go_quickly_use_no_ends_twice() {
 fn what_comes_for_a_forgotten_connection_is_a_stray() {
     let config = config(Protocol::Tcp, Choice::named("default").unwrap());
     let mut net = Joined::new(config.clone());
-    let id = net.hosts[CLIENT].connect(0, config, &[address(0)], 40_000, server());
+    let id = net.hosts[CLIENT].connect(Instant::ZERO, config, &[address(0)], 40_000, server());
     net.shuttle(&[id]);
     let peer = net.accepted.take().unwrap();
     net.hosts[SERVER].forget(peer);
@@ -175,7 +189,7 @@ fn a_join_takes_a_port_that_nobody_has() {
     let mut net = Joined::new(config.clone());
     // The first one would take 40001 and 40002 for its joins; the second connection calls from the former.
     let ids = [40_000, 40_001]
-        .map(|port| (net.hosts[CLIENT].connect(0, config.clone(), &[address(0)], port, server()), port));
+        .map(|port| (net.hosts[CLIENT].connect(Instant::ZERO, config.clone(), &[address(0)], port, server()), port));
     for (id, _) in ids {
         net.accepted = None;
         net.shuttle(&[id]);
@@ -210,7 +224,7 @@ fn a_port_is_free_until_all_are_taken() {
     let mut taken = std::collections::BTreeSet::new();
     while let Some(port) = host.free_port(address(0).address, server()) {
         assert!((port < 3_000 || port == u16::MAX) && port >= 1024 && taken.insert(port), "{port}");
-        host.connect(0, config.clone(), &[address(0)], port, server());
+        host.connect(Instant::ZERO, config.clone(), &[address(0)], port, server());
     }
     assert_eq!(taken.len(), 3_000 - 1_024 + 1);
     // Towards another server all of them are free.
@@ -231,8 +245,8 @@ fn with_a_source_the_seed_tells_nothing() {
         };
         let mut host: Host<Span> = Host::with_source(Xoshiro256PlusPlus::seed_from_u64(4), fill);
         let port = host.free_port(address(0).address, server()).unwrap();
-        let id = host.connect(0, config.clone(), &[address(0)], 40_000, server());
-        let (_, syn) = host.connection_mut(id).transmit(0).unwrap();
+        let id = host.connect(Instant::ZERO, config.clone(), &[address(0)], 40_000, server());
+        let (_, syn) = host.connection_mut(id).transmit(Instant::ZERO).unwrap();
         (port, syn.seq)
     };
     let (one, same, other) = (syn_of(1), syn_of(1), syn_of(2));
@@ -252,7 +266,8 @@ fn a_port_whose_connection_is_closed_can_be_called_from_again() {
     pair.run_until(now_ns, |_| false);
     pair.read = [0; 2];
     pair.events = [Vec::new(), Vec::new()];
-    pair.ids = [Some(pair.hosts[CLIENT].connect(now_ns, tcp, &[address(0)], 40_000, server())), None];
+    pair.ids =
+        [Some(pair.hosts[CLIENT].connect(Instant::from_nanos(now_ns), tcp, &[address(0)], 40_000, server())), None];
     assert!(pair.run_until(now_ns + 10 * SECOND, |p| p.saw(SERVER, Event::Established)), "its SYN is answered");
     assert_ne!(pair.ids, old);
     pair.connection(SERVER).offer(10_000);
@@ -265,18 +280,25 @@ fn a_join_beyond_the_ids_of_a_connection_is_refused_for_good() {
     let client = Config { max_subflows: 2, ..server.clone() };
     let mut net = Joined::new(server);
     let local = [address(0), address(1)];
-    let id = net.hosts[CLIENT].connect(0, client, &local, 40_000, self::server());
+    let id = net.hosts[CLIENT].connect(Instant::ZERO, client, &local, 40_000, self::server());
     net.shuttle(&[id]);
     // The first data confirms MPTCP at both ends.
     net.hosts[CLIENT].connection_mut(id).offer(100);
     net.shuttle(&[id]);
     let peer = net.accepted.unwrap();
-    net.hosts[CLIENT].connection_mut(id).act(net.now_ns, PathAction::Join { local_id: 1, remote_id: 0, backup: false });
-    let (subflow, syn) = net.hosts[CLIENT].connection_mut(id).transmit(net.now_ns).expect("the SYN of the join");
+    net.hosts[CLIENT]
+        .connection_mut(id)
+        .act(Instant::from_nanos(net.now_ns), PathAction::Join { local_id: 1, remote_id: 0, backup: false });
+    let (subflow, syn) =
+        net.hosts[CLIENT].connection_mut(id).transmit(Instant::from_nanos(net.now_ns)).expect("the SYN of the join");
     let tuple = net.hosts[CLIENT].connection(id).tuple(subflow);
     let call = |net: &mut Joined, port: u16| {
         let from = SocketAddr::new(tuple.local.ip(), port);
-        net.hosts[SERVER].receive(net.now_ns, Tuple { local: tuple.remote, remote: from }, syn.clone())
+        net.hosts[SERVER].receive(
+            Instant::from_nanos(net.now_ns),
+            Tuple { local: tuple.remote, remote: from },
+            syn.clone(),
+        )
     };
     for n in 1..SUBFLOW_LIMIT {
         let at = call(&mut net, 50_000 + n as u16).expect("there is room");
@@ -305,7 +327,8 @@ fn a_connection_whose_ids_are_used_up_opens_no_more_subflows_and_goes_on() {
         let path = if n % 2 == 0 { (1, 0) } else { (0, 0) };
         let now_ns = pair.now_ns;
         let (local_id, remote_id) = path;
-        pair.connection(CLIENT).act(now_ns, PathAction::Join { local_id, remote_id, backup: false });
+        pair.connection(CLIENT)
+            .act(Instant::from_nanos(now_ns), PathAction::Join { local_id, remote_id, backup: false });
         pair.run_until(now_ns + SECOND, |_| false);
         if n < 63 {
             assert_eq!(pair.connection(CLIENT).subflow_count(), n + 2);
@@ -317,7 +340,8 @@ fn a_connection_whose_ids_are_used_up_opens_no_more_subflows_and_goes_on() {
         let now_ns = pair.now_ns;
         if n < 63 {
             let other = if n % 2 == 0 { 0 } else { 1 };
-            pair.connection(CLIENT).act(now_ns, PathAction::Close { local_id: other, remote_id: 0 });
+            pair.connection(CLIENT)
+                .act(Instant::from_nanos(now_ns), PathAction::Close { local_id: other, remote_id: 0 });
         }
         pair.run_until(now_ns + SECOND, |_| false);
     }
@@ -345,7 +369,7 @@ fn what_comes_from_or_for_a_group_is_discarded_without_an_answer() {
             options: wire::Options::default(),
             payload: Span { offset: 0, len: 0 },
         };
-        let found = host.receive(0, tuple, segment).is_some();
+        let found = host.receive(Instant::ZERO, tuple, segment).is_some();
         (found, host.transmit().is_some())
     };
     for flags in [wire::Flags::SYN, wire::Flags::ACK] {
@@ -376,7 +400,7 @@ fn without_an_mss_option_the_least_of_the_address_family_is_assumed() {
             options: wire::Options::default(),
             payload: Span { offset: 0, len: 0 },
         };
-        let at = host.receive(0, tuple, syn).unwrap();
+        let at = host.receive(Instant::ZERO, tuple, syn).unwrap();
         assert_eq!(host.connection(at.connection).views()[0].mss, mss, "{remote}");
     }
 }
@@ -384,7 +408,8 @@ fn without_an_mss_option_the_least_of_the_address_family_is_assumed() {
 #[test]
 fn a_forgotten_connection_leaves_its_id_to_the_next() {
     let mut host = Host::<Span>::new(Xoshiro256PlusPlus::seed_from_u64(1));
-    let connect = |host: &mut Host<Span>, port| host.connect(0, Config::default(), &[address(0)], port, server());
+    let connect =
+        |host: &mut Host<Span>, port| host.connect(Instant::ZERO, Config::default(), &[address(0)], port, server());
     let ids: Vec<u32> = (1..=3).map(|port| connect(&mut host, port).0).collect();
     assert_eq!(ids, [0, 1, 2]);
     assert!(host.forget(ConnectionId(1)));

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use transport::{Config, ConnectionId, Event, Host, Protocol, ReceiveBuffer, SUBFLOW_LIMIT, Tuple};
+use transport::{Config, ConnectionId, Event, Host, Instant, Protocol, ReceiveBuffer, SUBFLOW_LIMIT, Tuple};
 use wire::{DataNumber, Dss, Flags, Mapping, MpCapable, MpJoin, MptcpOption, Options, RareOptions, Segment};
 
 const MS: u64 = 1_000_000;
@@ -67,8 +67,8 @@ impl Attack {
             mptcp.then_some(MpCapable { version: 1, flags: 1, sender_key, receiver_key, data: None })
         };
         let syn = with(bare(ISS, 0, Flags::SYN), capable(None, None), Some(7));
-        let id = host.receive(0, tuple, syn).expect("it listens").connection;
-        let (_, answer) = host.connection_mut(id).transmit(0).expect("a SYN/ACK");
+        let id = host.receive(Instant::ZERO, tuple, syn).expect("it listens").connection;
+        let (_, answer) = host.connection_mut(id).transmit(Instant::ZERO).expect("a SYN/ACK");
         let host_key = answer.options.rare.iter().flat_map(|rare| &rare.mptcp).find_map(|option| match option {
             MptcpOption::MpCapable(capable) => capable.sender_key,
             _ => None,
@@ -84,12 +84,12 @@ impl Attack {
 
     fn send(&mut self, segment: Segment<Vec<u8>>) {
         self.now_ns += MS;
-        self.host.receive(self.now_ns, self.tuple, segment);
+        self.host.receive(Instant::from_nanos(self.now_ns), self.tuple, segment);
         let connection = self.host.connection_mut(self.id);
-        if connection.next_timeout_ns() <= self.now_ns {
-            connection.handle_timeout(self.now_ns);
+        if connection.next_timeout() <= Instant::from_nanos(self.now_ns) {
+            connection.handle_timeout(Instant::from_nanos(self.now_ns));
         }
-        while let Some((_, answer)) = connection.transmit(self.now_ns) {
+        while let Some((_, answer)) = connection.transmit(Instant::from_nanos(self.now_ns)) {
             assert!(!answer.flags.rst(), "the connection is to live on");
             self.heard = (answer.ack, u64::from(answer.window) << 3);
             self.answers += 1;
@@ -102,12 +102,13 @@ impl Attack {
         let tuple = Tuple { local: self.tuple.local, remote: end(3, port) };
         let syn = MpJoin::Syn { backup: false, address_id: 1, token, nonce: 5 };
         let syn = Segment { src_port: port, options: joining(syn), ..bare(ISS, 0, Flags::SYN) };
-        let Some(at) = self.host.receive(self.now_ns, tuple, syn) else { return false };
-        let (_, answer) = self.host.connection_mut(self.id).transmit(self.now_ns).expect("a SYN/ACK");
+        let Some(at) = self.host.receive(Instant::from_nanos(self.now_ns), tuple, syn) else { return false };
+        let (_, answer) =
+            self.host.connection_mut(self.id).transmit(Instant::from_nanos(self.now_ns)).expect("a SYN/ACK");
         let ack = bare(ISS + 1, answer.seq.wrapping_add(1), Flags::ACK);
         let ack = Segment { src_port: port, options: joining(MpJoin::Ack { hmac: [0; 20] }), ..ack };
-        assert_eq!(self.host.receive(self.now_ns, tuple, ack), Some(at));
-        let (_, reset) = self.host.connection_mut(self.id).transmit(self.now_ns).expect("a reset");
+        assert_eq!(self.host.receive(Instant::from_nanos(self.now_ns), tuple, ack), Some(at));
+        let (_, reset) = self.host.connection_mut(self.id).transmit(Instant::from_nanos(self.now_ns)).expect("a reset");
         assert!(reset.flags.rst());
         while self.host.connection_mut(self.id).poll_event().is_some() {}
         true
@@ -119,9 +120,9 @@ impl Attack {
         let tuple = Tuple { local: self.tuple.local, remote: end(3, port) };
         let syn = MpJoin::Syn { backup: false, address_id: 1, token, nonce: 5 };
         let syn = Segment { src_port: port, options: joining(syn), ..bare(ISS, 0, Flags::SYN) };
-        let at = self.host.receive(self.now_ns, tuple, syn)?;
+        let at = self.host.receive(Instant::from_nanos(self.now_ns), tuple, syn)?;
         let connection = self.host.connection_mut(self.id);
-        let (subflow, answer) = connection.transmit(self.now_ns)?;
+        let (subflow, answer) = connection.transmit(Instant::from_nanos(self.now_ns))?;
         assert_eq!(subflow, at.subflow, "what is dropped is dropped without a word");
         let nonce = answer.options.rare.iter().flat_map(|rare| &rare.mptcp).find_map(|option| match option {
             MptcpOption::MpJoin(MpJoin::SynAck { nonce, .. }) => Some(*nonce),
@@ -136,13 +137,13 @@ impl Attack {
         let tuple = Tuple { local: self.tuple.local, remote: end(3, port) };
         let ack = bare(ISS + 1, self.joins[&port].wrapping_add(1), Flags::ACK);
         let ack = Segment { src_port: port, options: joining(MpJoin::Ack { hmac }), ..ack };
-        let Some(at) = self.host.receive(self.now_ns, tuple, ack) else { return false };
+        let Some(at) = self.host.receive(Instant::from_nanos(self.now_ns), tuple, ack) else { return false };
         let connection = self.host.connection_mut(self.id);
         let mut established = false;
         while let Some(event) = connection.poll_event() {
             established |= event == Event::SubflowEstablished(at.subflow);
         }
-        while connection.transmit(self.now_ns).is_some() {}
+        while connection.transmit(Instant::from_nanos(self.now_ns)).is_some() {}
         established
     }
 
@@ -377,8 +378,8 @@ fn a_flood_of_syns_takes_no_more_than_the_backlog() {
         let mut strays = |host: &mut Host<Vec<u8>>, count: usize| {
             for n in flood.by_ref().take(count) {
                 let (tuple, syn) = stray_syn(n);
-                let at = host.receive(0, tuple, syn).expect("a SYN/ACK is to be sent");
-                assert!(host.connection_mut(at.connection).transmit(0).is_some_and(|(_, s)| s.flags.syn()));
+                let at = host.receive(Instant::ZERO, tuple, syn).expect("a SYN/ACK is to be sent");
+                assert!(host.connection_mut(at.connection).transmit(Instant::ZERO).is_some_and(|(_, s)| s.flags.syn()));
             }
         };
         strays(&mut host, 5_000);
@@ -387,11 +388,12 @@ fn a_flood_of_syns_takes_no_more_than_the_backlog() {
         assert_eq!(host.next_accepted(), None, "no handshake is over");
         // Someone in good faith, while up to 99 more come in a round trip: the handshake succeeds.
         let tuple = Tuple { local: end(1, 80), remote: end(2, 5_000) };
-        let id = host.receive(0, tuple, with(bare(ISS, 0, Flags::SYN), None, Some(7))).unwrap().connection;
-        let (_, answer) = host.connection_mut(id).transmit(0).unwrap();
+        let id = host.receive(Instant::ZERO, tuple, with(bare(ISS, 0, Flags::SYN), None, Some(7))).unwrap().connection;
+        let (_, answer) = host.connection_mut(id).transmit(Instant::ZERO).unwrap();
         strays(&mut host, 99);
         assert_eq!(host.next_accepted(), None, "nor is this one yet");
-        host.receive(1, tuple, bare(ISS + 1, answer.seq.wrapping_add(1), Flags::ACK)).expect("it is still known");
+        host.receive(Instant::from_nanos(1), tuple, bare(ISS + 1, answer.seq.wrapping_add(1), Flags::ACK))
+            .expect("it is still known");
         assert_eq!((host.next_accepted(), host.next_accepted()), (Some(id), None));
         // It no longer counts among those that may have to go.
         strays(&mut host, 5_000);
@@ -408,9 +410,9 @@ fn a_handshake_that_fails_is_not_accepted() {
     host.listen(80, Config::default());
     host.limit_backlog(100);
     let (tuple, syn) = stray_syn(1);
-    let id = host.receive(0, tuple, syn).unwrap().connection;
-    host.connection_mut(id).transmit(0).unwrap();
-    host.receive(1, tuple, bare(2, 0, Flags::RST));
+    let id = host.receive(Instant::ZERO, tuple, syn).unwrap().connection;
+    host.connection_mut(id).transmit(Instant::ZERO).unwrap();
+    host.receive(Instant::from_nanos(1), tuple, bare(2, 0, Flags::RST));
     assert!(host.connection(id).is_over());
     assert_eq!((host.next_accepted(), host.backlog_counts()), (None, (0, 0)));
 }

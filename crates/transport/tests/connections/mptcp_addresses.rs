@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use crate::common::{CLIENT, Crossing, Log, MS, Pair, Path, SECOND, SERVER, finish, mptcp_options, transfer};
 use transport::path_manager::{Binder, Choice, PathAction};
-use transport::{Config, Event, LocalAddress, SubflowId};
+use transport::{Config, Event, Instant, LocalAddress, SubflowId};
 use wire::{AddAddr, MpJoin, MptcpOption};
 
 fn both(config: Config) -> [Config; 2] {
@@ -97,7 +97,7 @@ fn an_announced_port_is_joined() {
     pair.hosts[SERVER].set_addresses(&[second_server_address()]);
     assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
     let now_ns = pair.now_ns;
-    pair.connection(SERVER).act(now_ns, PathAction::Announce { local_id: 5, port: Some(8080) });
+    pair.connection(SERVER).act(Instant::from_nanos(now_ns), PathAction::Announce { local_id: 5, port: Some(8080) });
     transfer(&mut pair, SERVER, 3_000_000);
     let client = pair.connection(CLIENT);
     let ports: Vec<_> = (0..client.subflow_count()).map(|r| client.tuple(SubflowId(r as u8)).remote.port()).collect();
@@ -122,7 +122,7 @@ fn a_withdrawn_address_closes_its_subflows_at_both_ends() {
         }
         path == 0
     });
-    pair.connection(CLIENT).act(gone_ns, PathAction::Withdraw { local_id: 1 });
+    pair.connection(CLIENT).act(Instant::from_nanos(gone_ns), PathAction::Withdraw { local_id: 1 });
     finish(&mut pair, SERVER, 5_000_000);
     assert_eq!(*removed.borrow(), [vec![1]]);
     let closed = |side: usize| {
@@ -166,7 +166,8 @@ fn a_change_of_priority_moves_the_data() {
     };
     for (from, to, backup) in [(2, 4, true), (6, 8, false)] {
         let now_ns = pair.now_ns;
-        pair.connection(CLIENT).act(now_ns, PathAction::SetBackup { local_id: 0, remote_id: 0, backup });
+        pair.connection(CLIENT)
+            .act(Instant::from_nanos(now_ns), PathAction::SetBackup { local_id: 0, remote_id: 0, backup });
         pair.run_until(from * SECOND, |_| false);
         let before = received(&mut pair);
         pair.run_until(to * SECOND, |_| false);
@@ -186,7 +187,7 @@ fn the_backup_path_manager_keeps_the_second_path_idle_until_the_first_fails() {
     pair.run_until(3 * SECOND, |_| false);
     assert_eq!(pair.connection(CLIENT).statistics(SubflowId(1)).new_bytes_received, 0);
     let now_ns = pair.now_ns;
-    pair.connection(SERVER).close(now_ns);
+    pair.connection(SERVER).close(Instant::from_nanos(now_ns));
     assert!(pair.run_until(60 * SECOND, |p| p.saw(SERVER, Event::Flushed)));
     assert_eq!(pair.read[CLIENT], 6_000_000);
 }
@@ -277,9 +278,9 @@ fn a_server_has_its_client_send_few_syns_to_whom_it_names() {
     for id in 1..=200_u8 {
         let now_ns = pair.now_ns;
         if id > 8 {
-            pair.connection(SERVER).act(now_ns, PathAction::Withdraw { local_id: id - 8 });
+            pair.connection(SERVER).act(Instant::from_nanos(now_ns), PathAction::Withdraw { local_id: id - 8 });
         }
-        pair.connection(SERVER).act(now_ns, PathAction::Announce { local_id: id, port: None });
+        pair.connection(SERVER).act(Instant::from_nanos(now_ns), PathAction::Announce { local_id: id, port: None });
         pair.run_until(now_ns + 40 * MS, |_| false);
     }
     assert!(pair.now_ns - began_ns >= 8 * SECOND);
@@ -320,12 +321,12 @@ fn an_interface_that_comes_back_is_joined_again() {
     offer_on_two(&mut pair, u64::MAX);
     pair.run_until(2 * SECOND, |_| false);
     let gone_ns = pair.now_ns;
-    pair.connection(CLIENT).address_gone(gone_ns, 1);
+    pair.connection(CLIENT).address_gone(Instant::from_nanos(gone_ns), 1);
     pair.run_until(3 * SECOND, |_| false);
     assert!(pair.saw(CLIENT, Event::SubflowClosed(SubflowId(1))));
     assert_eq!(pair.connection(CLIENT).subflow_count(), 2, "the address is gone");
     let back_ns = pair.now_ns;
-    pair.connection(CLIENT).address_back(back_ns, 1);
+    pair.connection(CLIENT).address_back(Instant::from_nanos(back_ns), 1);
     pair.run_until(4 * SECOND, |_| false);
     assert!(pair.saw(CLIENT, Event::SubflowEstablished(SubflowId(2))));
     assert!(pair.connection(CLIENT).statistics(SubflowId(2)).new_bytes_received > 0);
@@ -348,7 +349,7 @@ fn the_subflows_of_a_metered_address_become_backups() {
     offer_on_two(&mut pair, u64::MAX);
     for _ in 0..2 {
         let now_ns = pair.now_ns;
-        pair.connection(CLIENT).set_address_backup(now_ns, 1, true);
+        pair.connection(CLIENT).set_address_backup(Instant::from_nanos(now_ns), 1, true);
     }
     pair.run_until(2 * SECOND, |_| false);
     let received = |p: &mut Pair, r: u8| p.connection(CLIENT).statistics(SubflowId(r)).new_bytes_received;

@@ -1,7 +1,7 @@
 //! DSS checksums: negotiation, mappings over several segments, and what a failure does (RFC 8684 §3.3.1, §3.7).
 
 use crate::common::{CLIENT, Crossing, Log, MS, Pair, Path, SECOND, SERVER, mptcp_options, transfer};
-use transport::{Config, Event, SubflowId};
+use transport::{Config, Event, Instant, SubflowId};
 use wire::{Dss, Mapping, MptcpOption, Payload, Segment, Span};
 
 fn with(checksum: bool) -> Config {
@@ -178,7 +178,7 @@ fn a_rewriter_that_changes_the_length_of_data_is_survived_after_the_fallback() {
     assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
     pair.connection(SERVER).offer(3_000_000);
     let now_ns = pair.now_ns;
-    pair.connection(SERVER).close(now_ns);
+    pair.connection(SERVER).close(Instant::from_nanos(now_ns));
     assert!(pair.run_until(600 * SECOND, |p| p.saw(SERVER, Event::Closed)), "{:?} {:?}", pair.events, pair.read);
     assert_eq!(pair.read[CLIENT], 3_000_010);
 }

@@ -2,7 +2,7 @@
 //! the last subflow and the next (RFC 8684 §3.3.3, §3.5, §3.6).
 
 use crate::common::{CLIENT, Crossing, Log, MS, Pair, Path, SECOND, SERVER, finish, mptcp_options, transfer};
-use transport::{Config, Event, ReceiveBuffer, SubflowId};
+use transport::{Config, Event, Instant, ReceiveBuffer, SubflowId};
 use wire::{Flags, MptcpOption};
 
 fn both(config: Config) -> [Config; 2] {
@@ -32,7 +32,7 @@ fn an_abort_is_a_fast_close_that_ends_the_connection_at_both_ends() {
             true
         });
         pair.run_until(SECOND, |_| false);
-        pair.connection(side).abort(SECOND);
+        pair.connection(side).abort(Instant::from_secs(1));
         assert!(pair.run_until(2 * SECOND, |p| p.saw(1 - side, Event::Aborted)), "{:?}", pair.events);
         assert!(pair.saw(side, Event::Aborted));
         assert_eq!(resets.borrow()[..2], [(side, 0, true), (side, 1, true)]);
@@ -51,7 +51,7 @@ fn a_lost_fast_close_is_told_again_to_whoever_goes_on_sending() {
         !s.flags.rst() || lost > 3
     });
     pair.run_until(SECOND, |_| false);
-    pair.connection(CLIENT).abort(SECOND);
+    pair.connection(CLIENT).abort(Instant::from_secs(1));
     assert!(pair.run_until(5 * SECOND, |p| p.saw(SERVER, Event::Aborted)));
 }
 
@@ -132,7 +132,7 @@ fn a_data_fin_passes_a_closed_window() {
     pair.run_until(2 * SECOND, |_| false);
     assert_eq!(pair.connection(CLIENT).bytes_in_order(), 20_000, "the window is full to the last byte");
     let now_ns = pair.now_ns;
-    pair.connection(SERVER).close(now_ns);
+    pair.connection(SERVER).close(Instant::from_nanos(now_ns));
     // Nothing is read, and yet the end of the stream arrives and is acknowledged: it takes no room.
     assert!(pair.run_until(3 * SECOND, |p| p.saw(SERVER, Event::Flushed)));
     pair.reading[CLIENT] = true;
@@ -147,7 +147,7 @@ fn both_sides_close_at_once() {
     for side in [CLIENT, SERVER] {
         pair.connection(side).offer(300_000);
         let now_ns = pair.now_ns;
-        pair.connection(side).close(now_ns);
+        pair.connection(side).close(Instant::from_nanos(now_ns));
     }
     assert!(pair.run_until(60 * SECOND, |p| p.saw(CLIENT, Event::Closed) && p.saw(SERVER, Event::Closed)));
     assert_eq!(pair.read, [300_000; 2]);
@@ -195,7 +195,7 @@ fn a_subflow_joins_after_a_long_interruption_and_the_end_is_told_again() {
     pair.run_until(SECOND, |_| false);
     cut_all(&mut pair, SECOND);
     let now_ns = pair.now_ns;
-    pair.connection(SERVER).close(now_ns);
+    pair.connection(SERVER).close(Instant::from_nanos(now_ns));
     assert!(pair.run_until(70 * SECOND, |p| p.saw(SERVER, Event::Flushed)), "{:?}", pair.events);
     assert_eq!(pair.read[CLIENT], 2_500_000);
 }
@@ -227,13 +227,13 @@ fn a_reset_for_an_unknown_subflow_is_ignored_and_an_unknown_token_is_refused() {
     let stranger = transport::Tuple { local: first.remote, remote: "10.0.0.77:999".parse().unwrap() };
     let mut segment = wire::Segment { flags: Flags::RST | Flags::ACK, ..Default::default() };
     let now_ns = pair.now_ns;
-    assert!(pair.hosts[SERVER].receive(now_ns, stranger, segment.clone()).is_none());
+    assert!(pair.hosts[SERVER].receive(Instant::from_nanos(now_ns), stranger, segment.clone()).is_none());
     assert!(pair.hosts[SERVER].transmit().is_none());
     segment.flags = Flags::SYN;
     let join = wire::MpJoin::Syn { backup: false, address_id: 9, token: 12345, nonce: 1 };
     let mptcp = vec![MptcpOption::MpJoin(join)];
     segment.options.rare = Some(Box::new(wire::RareOptions { mptcp, ..Default::default() }));
-    assert!(pair.hosts[SERVER].receive(now_ns, stranger, segment).is_none());
+    assert!(pair.hosts[SERVER].receive(Instant::from_nanos(now_ns), stranger, segment).is_none());
     let (_, refusal) = pair.hosts[SERVER].transmit().expect("it is answered");
     assert!(refusal.flags.rst());
     assert_eq!(mptcp_options(&refusal), [MptcpOption::MpTcpRst { flags: 0, reason: 1 }]);

@@ -5,7 +5,7 @@ use crate::common::{CLIENT, Crossing, MS, Pair, Path, SECOND, SERVER, mptcp_opti
 use proptest::prelude::*;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use transport::{Config, Event, Protocol, ReceiveBuffer};
+use transport::{Config, Event, Instant, Protocol, ReceiveBuffer};
 use wire::{
     AddAddr, DataNumber, Dss, Flags, Mapping, MpCapable, MpJoin, MptcpOption, Options, RareOptions, SackBlock, Segment,
     Span, Timestamps,
@@ -209,7 +209,7 @@ proptest! {
                 pair.connection(side).offer(300_000);
                 if seed & 1 == side as u64 {
                     let now_ns = pair.now_ns;
-                    pair.connection(side).close(now_ns);
+                    pair.connection(side).close(Instant::from_nanos(now_ns));
                 }
             }
         }
@@ -250,7 +250,7 @@ proptest! {
         prop_assert!(up);
         pair.connection(SERVER).offer(600_000);
         let now_ns = pair.now_ns;
-        pair.connection(SERVER).close(now_ns);
+        pair.connection(SERVER).close(Instant::from_nanos(now_ns));
         let ended = |p: &mut Pair, side| p.saw(side, Event::Closed) || p.saw(side, Event::Aborted);
         let done = pair.run_until(1_800 * SECOND, |p| ended(p, CLIENT) && ended(p, SERVER));
         prop_assert!(done, "stuck: {:?} {:?}", pair.read, pair.events);

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use transport::{Config, ConnectionId, Event, Host, LocalAddress, Tuple};
+use transport::{Config, ConnectionId, Event, Host, Instant, LocalAddress, Tuple};
 use wire::{DataNumber, Dss, Flags, Mapping, MpCapable, MptcpOption, Options, RareOptions, Segment, Span};
 
 const MS: u64 = 1_000_000;
@@ -84,7 +84,7 @@ impl Peer {
     /// The host receives a segment; what it answers at once.
     fn send(&mut self, segment: Segment<Span>) -> Vec<Segment<Span>> {
         self.now_ns += MS;
-        if let Some(at) = self.host.receive(self.now_ns, self.tuple, segment) {
+        if let Some(at) = self.host.receive(Instant::from_nanos(self.now_ns), self.tuple, segment) {
             self.id = Some(at.connection);
         }
         self.collect()
@@ -96,7 +96,7 @@ impl Peer {
             out.push(segment);
         }
         if let Some(id) = self.id {
-            while let Some((_, segment)) = self.host.connection_mut(id).transmit(self.now_ns) {
+            while let Some((_, segment)) = self.host.connection_mut(id).transmit(Instant::from_nanos(self.now_ns)) {
                 out.push(segment);
             }
         }
@@ -108,12 +108,12 @@ impl Peer {
     fn wait(&mut self, ns: u64) -> Vec<Segment<Span>> {
         let (until_ns, mut out) = (self.now_ns + ns, Vec::new());
         while let Some(id) = self.id {
-            let at_ns = self.host.connection(id).next_timeout_ns();
+            let at_ns = self.host.connection(id).next_timeout().as_nanos();
             if at_ns > until_ns {
                 break;
             }
             self.now_ns = at_ns;
-            self.host.connection_mut(id).handle_timeout(at_ns);
+            self.host.connection_mut(id).handle_timeout(Instant::from_nanos(at_ns));
             out.extend(self.collect());
         }
         self.now_ns = until_ns;
@@ -178,7 +178,7 @@ fn what_is_written_after_the_peers_data_fin_and_fin_is_sent() {
 
     // Now our direction ends too: DATA_FIN, then FIN, and nothing is reset.
     let now_ns = peer.now_ns;
-    peer.host.connection_mut(id).close(now_ns);
+    peer.host.connection_mut(id).close(Instant::from_nanos(now_ns));
     let end = peer.collect();
     assert!(end.iter().any(|s| s.options.dss.is_some_and(|d| d.data_fin)), "{end:?}");
     let fin = peer.send(peer.signal(Flags::ACK, 101, None, false));
@@ -230,7 +230,8 @@ fn a_syn_ack_with_an_mp_capable_that_cannot_be_understood_is_one_without() {
     for (version, flags, falls_back) in [(1, H, false), (1, B | H, true), (1, 0, true), (2, H, true)] {
         let mut peer = Peer::new();
         let local = LocalAddress { id: 0, address: peer.tuple.local.ip(), backup: false };
-        let id = peer.host.connect(0, Config::default(), &[local], peer.tuple.local.port(), peer.tuple.remote);
+        let id =
+            peer.host.connect(Instant::ZERO, Config::default(), &[local], peer.tuple.local.port(), peer.tuple.remote);
         peer.id = Some(id);
         let syn = peer.collect().remove(0);
         peer.ack = syn.seq.wrapping_add(1);
@@ -267,7 +268,7 @@ fn a_fast_close_ahead_of_an_acknowledgment_leaves_nothing_to_do() {
     let mut reset = peer.with(Flags::RST, vec![MptcpOption::MpFastclose { receiver_key: peer.host_key }]);
     reset.seq = reset.seq.wrapping_add(1_000);
     for segment in [data, reset] {
-        peer.host.receive(peer.now_ns, peer.tuple, segment);
+        peer.host.receive(Instant::from_nanos(peer.now_ns), peer.tuple, segment);
     }
     assert!(peer.events().contains(&Event::Aborted));
     while peer.host.connection_mut(peer.id.unwrap()).read().is_some() {}

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use transport::congestion::Choice;
-use transport::{Config, LossDetection, Protocol, ReceiveBuffer, SubflowId, TcpOptions, scheduler};
+use transport::{Config, Instant, LossDetection, Protocol, ReceiveBuffer, SubflowId, TcpOptions, scheduler};
 
 /// Sequence numbers start anywhere: they are counted from the first that was sent on the path.
 #[derive(Clone, Debug)]
@@ -168,7 +168,7 @@ fn play(seed: u64, configs: [Config; 2], paths: Vec<Path>, losses: [u64; 2], byt
         log.seen.push(Seen::Heard { at_ns: now_ns, ack, sacked });
     });
     pair.connection(CLIENT).offer(bytes);
-    pair.connection(CLIENT).close(0);
+    pair.connection(CLIENT).close(Instant::ZERO);
     // The window of each subflow, and since when.
     let mut windows: Vec<Vec<(u64, f64)>> = Vec::new();
     pair.run_until(7_200 * SECOND, |p| {
@@ -191,7 +191,7 @@ fn play(seed: u64, configs: [Config; 2], paths: Vec<Path>, losses: [u64; 2], byt
     for subflow in (0..connection.subflow_count() as u8).map(SubflowId) {
         let std::net::IpAddr::V4(address) = connection.tuple(subflow).local.ip() else { unreachable!() };
         let log = &logs[usize::from(address.octets()[2])];
-        for &timeout_ns in connection.timeout_times_ns(subflow) {
+        for timeout_ns in connection.timeout_times(subflow).iter().map(|at| at.as_nanos()) {
             timeouts += 1;
             let before = windows[usize::from(subflow.0)].iter().rfind(|&&(since_ns, _)| since_ns < timeout_ns);
             let cwnd = before.map_or(1.0, |&(_, cwnd)| cwnd);

@@ -10,7 +10,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use transport::congestion::Choice;
 use transport::trace::{Recovery, Sent};
-use transport::{Config, Event, LossDetection, Protocol, ReceiveBuffer, SubflowId, TcpOptions, TraceEvent, scheduler};
+use transport::{
+    Config, Event, Instant, LossDetection, Protocol, ReceiveBuffer, SubflowId, TcpOptions, TraceEvent, scheduler,
+};
 
 fn path() -> impl Strategy<Value = Path> {
     (
@@ -112,7 +114,7 @@ fn check_pair(pair: &mut Pair, bytes: [u64; 2], pause_ms: u64, within_ns: u64) -
     for side in [CLIENT, SERVER] {
         pair.connection(side).offer(bytes[side]);
         let now_ns = pair.now_ns;
-        pair.connection(side).close(now_ns);
+        pair.connection(side).close(Instant::from_nanos(now_ns));
     }
     // An application that stops reading for a while closes the window.
     pair.reading[SERVER] = false;
@@ -201,8 +203,8 @@ fn played(
         let connection = pair.hosts[side].connection(id);
         let subflows = 0..connection.subflow_count() as u8;
         let statistics: Vec<_> = subflows.map(|r| connection.statistics(SubflowId(r))).collect();
-        let (views, timeout_ns) = (connection.views(), connection.next_timeout_ns());
-        known += &format!("\n{statistics:?} {views:?} {timeout_ns} {:?}", connection.out_of_order_delays());
+        let (views, timeout) = (connection.views(), connection.next_timeout());
+        known += &format!("\n{statistics:?} {views:?} {timeout:?} {:?}", connection.out_of_order_delays());
     }
     if let Some(traces) = traces {
         check_traces(&traces.map(|trace| trace.events()), &pair)?;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use transport::congestion::{Ack, Choice, Classic, CongestionControl, Phase, Reno, Sample, View, Window};
-use transport::{Config, Event, LossDetection, Protocol, Statistics, SubflowId, TcpOptions};
+use transport::{Config, Event, Instant, LossDetection, Protocol, Statistics, SubflowId, TcpOptions};
 
 const SIZE: u64 = 400_000;
 
@@ -29,7 +29,7 @@ fn run(tcp: TcpOptions, path: Path, mut drop: impl FnMut(u64, u64) -> bool + 'st
     });
     pair.connection(SERVER).offer(SIZE);
     let now_ns = pair.now_ns;
-    pair.connection(SERVER).close(now_ns);
+    pair.connection(SERVER).close(Instant::from_nanos(now_ns));
     assert!(pair.run_until(100 * SECOND, |p| p.saw(SERVER, Event::Flushed)), "read {:?}", pair.read);
     assert_eq!(pair.read[CLIENT], SIZE);
     let at_ns = pair.now_ns;
@@ -83,7 +83,7 @@ fn a_lost_retransmission_is_found_by_time_and_not_by_counting() {
         });
         pair.connection(SERVER).offer(SIZE);
         let now_ns = pair.now_ns;
-        pair.connection(SERVER).close(now_ns);
+        pair.connection(SERVER).close(Instant::from_nanos(now_ns));
         assert!(pair.run_until(100 * SECOND, |p| p.saw(SERVER, Event::Flushed)));
         let s = pair.connection(SERVER).statistics(SubflowId(0));
         assert_eq!(s.timeouts, timeouts, "{loss_detection:?}");
@@ -166,19 +166,19 @@ impl CongestionControl for Sampled {
     }
 
     fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
-        if let Some(rtt_ns) = ack.rtt_ns {
+        if let Some(rtt) = ack.rtt {
             let last = *self.1.lock().unwrap().last().unwrap();
-            assert_eq!((last.rtt_ns, last.now_ns), (rtt_ns, ack.now_ns), "told before");
+            assert_eq!((last.rtt, last.now), (rtt, ack.now), "told before");
         }
         self.0.on_ack(group, r, ack)
     }
 
-    fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        self.0.on_loss(group, r, now_ns)
+    fn on_loss(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
+        self.0.on_loss(group, r, now)
     }
 
-    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        self.0.on_timeout(group, r, now_ns)
+    fn on_timeout(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
+        self.0.on_timeout(group, r, now)
     }
 }
 
@@ -197,12 +197,12 @@ fn a_control_that_asks_for_it_hears_of_every_round_trip_time_also_in_recovery() 
     });
     pair.connection(SERVER).offer(400_000);
     let now_ns = pair.now_ns;
-    pair.connection(SERVER).close(now_ns);
+    pair.connection(SERVER).close(Instant::from_nanos(now_ns));
     assert!(pair.run_until(20 * SECOND, |p| p.saw(SERVER, Event::Flushed)));
     let heard = heard.lock().unwrap();
     let recovering = heard.iter().filter(|sample| sample.recovering).count();
     assert!(recovering > 5 && heard.len() > 100, "{recovering} of {}", heard.len());
-    assert!(heard.is_sorted_by_key(|sample| sample.now_ns));
+    assert!(heard.is_sorted_by_key(|sample| sample.now));
 }
 
 /// Reno that says what it was told.
@@ -218,15 +218,15 @@ impl CongestionControl for Told {
         self.0.on_ack(group, r, ack)
     }
 
-    fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+    fn on_loss(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
         TOLD.set((TOLD.get().0 + 1, TOLD.get().1));
-        self.0.on_loss(group, r, now_ns)
+        self.0.on_loss(group, r, now)
     }
 
-    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+    fn on_timeout(&mut self, group: &[View], r: usize, now: Instant) -> f64 {
         assert_eq!(group[r].phase, Phase::Recovery);
         TOLD.set((TOLD.get().0, TOLD.get().1 + 1));
-        self.0.on_timeout(group, r, now_ns)
+        self.0.on_timeout(group, r, now)
     }
 }
 

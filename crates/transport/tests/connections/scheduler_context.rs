@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use transport::congestion::View;
 use transport::scheduler::{Choice, Context, Counters, Decision, Demand, MinRtt, PacketScheduler};
-use transport::{Config, Event, SubflowId};
+use transport::{Config, Event, Instant, SubflowId};
 
 /// A question: what was left, whether the end was known, the counters of the first subflow.
 type Asked = (u64, Option<u64>, bool, Counters);
@@ -58,7 +58,7 @@ fn the_size_of_the_flow_is_known_when_it_was_announced_or_the_stream_has_ended()
     // The application ends sooner than it said.
     p.connection(SERVER).offer(5_000);
     let now_ns = p.now_ns;
-    p.connection(SERVER).close(now_ns);
+    p.connection(SERVER).close(Instant::from_nanos(now_ns));
     assert!(p.run_until(now_ns + SECOND, |p| p.saw(SERVER, Event::Flushed)));
     assert!(log.lock().unwrap().iter().all(|&(sent, left, ended, _)| left == Some(45_000 - sent) && ended));
     assert_eq!(p.read[CLIENT], 45_000);

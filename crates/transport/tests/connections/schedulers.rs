@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use transport::scheduler::Choice;
-use transport::{Config, Event, ReceiveBuffer, SubflowId};
+use transport::{Config, Event, Instant, ReceiveBuffer, SubflowId};
 
 fn named(name: &str) -> Choice {
     Choice::named(name).unwrap()
@@ -29,7 +29,7 @@ fn transfer(scheduler: Choice, buffer: ReceiveBuffer, paths: Vec<Path>, bytes: u
     pair.run_until(5 * SECOND, |p| p.connection(SERVER).views().iter().filter(|v| v.active).count() == count);
     let begin_ns = pair.now_ns;
     pair.connection(SERVER).offer(bytes);
-    pair.connection(SERVER).close(begin_ns);
+    pair.connection(SERVER).close(Instant::from_nanos(begin_ns));
     assert!(pair.run_until(600 * SECOND, |p| p.saw(SERVER, Event::Flushed)), "read {:?}", pair.read);
     assert_eq!(pair.read[CLIENT], bytes + 2_000);
     let took_ns = pair.now_ns - begin_ns;

@@ -11,7 +11,7 @@ use transport::path_manager::PathAction;
 use transport::scheduler::{
     Choice, Context, Decision, Demand, MinRtt, PacketScheduler, Redundant, SubflowSet, contract, usable,
 };
-use transport::{Config, Event, Protocol, ReceiveBuffer, SubflowId};
+use transport::{Config, Event, Instant, Protocol, ReceiveBuffer, SubflowId};
 
 /// Binds everything at once, in turns: so many segments to each subflow that works. What DAPS and OTIAS need is of this kind.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl PacketScheduler for Ahead {
                 return Decision::Bind { on: SubflowSet::one(r), bytes };
             }
         }
-        Decision::Wait { until_ns: u64::MAX }
+        Decision::Wait { until: Instant::NEVER }
     }
 }
 
@@ -78,7 +78,7 @@ impl PacketScheduler for Overtaken {
             return MinRtt.choose(demand, group, context);
         }
         let queued_bytes = context.counters(0).queued_bytes;
-        self.0.lock().unwrap().push((context.now_ns, queued_bytes));
+        self.0.lock().unwrap().push((context.now.as_nanos(), queued_bytes));
         if context.sent_bytes == 2_000 {
             Decision::Bind { on: SubflowSet::one(0), bytes: 100 * u64::from(group[0].mss) }
         } else if queued_bytes > 0 {
@@ -121,7 +121,7 @@ fn pair(scheduler: Choice, receive_buffer: ReceiveBuffer, paths: Vec<Path>) -> (
 fn finish(p: &mut Pair, bytes: u64) -> u64 {
     let begin_ns = p.now_ns;
     p.connection(SERVER).offer(bytes);
-    p.connection(SERVER).close(begin_ns);
+    p.connection(SERVER).close(Instant::from_nanos(begin_ns));
     assert!(p.run_until(begin_ns + 600 * SECOND, |p| p.saw(SERVER, Event::Flushed)), "read {:?}", p.read);
     assert_eq!(p.read[CLIENT], bytes + 2_000);
     p.now_ns - begin_ns
@@ -199,7 +199,7 @@ fn what_is_bound_ahead_goes_out_once_and_in_order_whatever_the_window() {
 /// As [`finish`], of what was offered already.
 fn finish_from(p: &mut Pair, bytes: u64) {
     let now_ns = p.now_ns;
-    p.connection(SERVER).close(now_ns);
+    p.connection(SERVER).close(Instant::from_nanos(now_ns));
     assert!(p.run_until(now_ns + 600 * SECOND, |p| p.saw(SERVER, Event::Flushed)), "read {:?}", p.read);
     assert_eq!(p.read[CLIENT], bytes + 2_000);
 }
@@ -231,7 +231,7 @@ fn what_is_bound_to_a_subflow_that_closes_or_becomes_a_backup_goes_to_the_other_
         p.run_until(now_ns + 5 * MS, |_| false);
         let before = bytes_on(&sent, 0);
         let now_ns = p.now_ns;
-        p.connection(SERVER).act(now_ns, action);
+        p.connection(SERVER).act(Instant::from_nanos(now_ns), action);
         finish_from(&mut p, 300_000);
         assert_eq!(bytes_on(&sent, 0), before, "{action:?}: nothing more goes out there");
         assert_eq!(bytes_on(&sent, 0) + bytes_on(&sent, 1), 300_000, "{action:?}: sent twice");
@@ -264,7 +264,8 @@ fn redundancy_leaves_backups_alone_until_they_are_needed() {
     let (mut p, sent) =
         pair(Choice::named("redundant").unwrap(), ReceiveBuffer::Auto, vec![dead, Path::clean(30 * MS)]);
     let now_ns = p.now_ns;
-    p.connection(SERVER).act(now_ns, PathAction::SetBackup { local_id: 0, remote_id: 1, backup: true });
+    p.connection(SERVER)
+        .act(Instant::from_nanos(now_ns), PathAction::SetBackup { local_id: 0, remote_id: 1, backup: true });
     let took_ns = finish(&mut p, 400_000);
     let first_ns = sent.borrow()[&1][0].0;
     assert!(first_ns > 2_100 * MS, "used at {first_ns} ns, while the other worked");
@@ -293,7 +294,7 @@ fn after_a_fallback_what_was_bound_is_sent_over_tcp() {
 
 fn finish_fallback(p: &mut Pair, bytes: u64) {
     let now_ns = p.now_ns;
-    p.connection(SERVER).close(now_ns);
+    p.connection(SERVER).close(Instant::from_nanos(now_ns));
     let ended = |p: &mut Pair| p.saw(SERVER, Event::Flushed) || p.saw(SERVER, Event::Aborted);
     assert!(p.run_until(now_ns + 600 * SECOND, ended), "stuck: read {:?}", p.read);
     // What is in flight must be contiguous for a fallback (RFC 8684 §3.7); else the connection is reset.

@@ -1,7 +1,7 @@
 //! What a host that waits for a TCP peer knows of its timeouts: backoff, samples, probes and needless retransmissions, with a
 //! peer that is written out segment by segment (RFC 6298, 5681, 5682, 6582, 6937, 8985); and what can be set while a connection lives.
 
-use transport::{Event, LossDetection, SubflowId};
+use transport::{Duration, Event, Instant, LossDetection, SubflowId};
 use wire::{Flags, Segment, Span};
 
 use crate::common::tcp_peer::{ACK, PLAIN, Peer, SACK, STAMPS, tcp, with};
@@ -50,7 +50,7 @@ fn a_round_trip_that_grows_is_found_out() {
         }
         assert!(resent[10] > 0, "the timeout was that of 100 ms");
         assert!(resent[13..].iter().all(|&n| n == 0), "{:?}", resent);
-        assert!(peer.host.connection(peer.id.unwrap()).views()[0].srtt_ns > SECOND);
+        assert!(peer.host.connection(peer.id.unwrap()).views()[0].srtt > Duration::from_secs(1));
     }
 }
 
@@ -80,16 +80,16 @@ fn each_repaired_segment_gives_a_sample_with_timestamps() {
         let mut peer = Peer::established(with(|tcp| tcp.loss_detection = LossDetection::Sack), offer);
         peer.write(u64::from(3 * len));
         let (before, mut sent) = (peer.statistics().rtt_samples, peer.wait(300 * MS));
-        let mut srtt_ns = peer.host.connection(peer.id.unwrap()).views()[0].srtt_ns;
+        let mut srtt = peer.host.connection(peer.id.unwrap()).views()[0].srtt;
         for n in 1..=3 {
             peer.wait(80 * MS);
             sent.extend(peer.send(peer.segment(ACK, 1, len * n + 1)));
-            let now_ns = peer.host.connection(peer.id.unwrap()).views()[0].srtt_ns;
+            let srtt_after = peer.host.connection(peer.id.unwrap()).views()[0].srtt;
             // The second and the third copy go out together, on the first acknowledgment: α = 1/8.
             if n > 1 && expected > 0 {
-                assert_eq!(now_ns, (7 * srtt_ns + u64::from(n - 1) * 81 * MS) / 8);
+                assert_eq!(srtt_after, (7 * srtt + Duration::from_millis(u64::from(n - 1) * 81)) / 8);
             }
-            srtt_ns = now_ns;
+            srtt = srtt_after;
         }
         assert_eq!(peer.ranges(&sent).len(), 3, "one copy of each");
         assert_eq!(peer.statistics().rtt_samples - before, expected);
@@ -317,7 +317,11 @@ fn an_impatient_sender_restarts_its_timer_for_the_first_partial_acknowledgment_o
         }
         peer.wait(sent_ns + 400 * MS - peer.now_ns);
         let connection = peer.host.connection(peer.id.unwrap());
-        assert_eq!(connection.timeout_times_ns(SubflowId(0)), [sent_ns + timeout_ms * MS], "impatient: {impatient}");
+        assert_eq!(
+            connection.timeout_times(SubflowId(0)),
+            [Instant::from_nanos(sent_ns + timeout_ms * MS)],
+            "impatient: {impatient}"
+        );
     }
 }
 

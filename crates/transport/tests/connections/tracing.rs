@@ -10,7 +10,7 @@ use transport::trace::{
     Spurious, Timer, TimerChange, Verdict, WindowReason,
 };
 use transport::{
-    Config, Event, LocalAddress, LossDetection, Protocol, ReceiveBuffer, SubflowId, TcpOptions, TraceEvent,
+    Config, Event, Instant, LocalAddress, LossDetection, Protocol, ReceiveBuffer, SubflowId, TcpOptions, TraceEvent,
 };
 
 /// Data of a full segment under TCP with timestamps.
@@ -36,7 +36,7 @@ fn tcp(tcp: TcpOptions, path: Path, lost: &'static [u64]) -> Told {
     });
     pair.connection(SERVER).offer(SIZE);
     let now_ns = pair.now_ns;
-    pair.connection(SERVER).close(now_ns);
+    pair.connection(SERVER).close(Instant::from_nanos(now_ns));
     assert!(pair.run_until(100 * SECOND, |p| p.saw(SERVER, Event::Flushed)));
     recorder.events()
 }
@@ -334,10 +334,11 @@ fn addresses_and_priorities_are_told_by_who_sends_and_who_takes_them() {
     pair.connection(SERVER).offer(100_000);
     pair.run_until(2 * SECOND, |_| false);
     let now_ns = pair.now_ns;
-    pair.connection(CLIENT).act(now_ns, PathAction::SetBackup { local_id: 0, remote_id: 3, backup: true });
+    pair.connection(CLIENT)
+        .act(Instant::from_nanos(now_ns), PathAction::SetBackup { local_id: 0, remote_id: 3, backup: true });
     pair.run_until(3 * SECOND, |_| false);
     let now_ns = pair.now_ns;
-    pair.connection(SERVER).act(now_ns, PathAction::Withdraw { local_id: 3 });
+    pair.connection(SERVER).act(Instant::from_nanos(now_ns), PathAction::Withdraw { local_id: 3 });
     pair.run_until(4 * SECOND, |_| false);
     let told = recorders.map(|recorder| {
         let address = |event| match event {

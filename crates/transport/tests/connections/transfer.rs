@@ -1,7 +1,7 @@
 //! Behaviour of whole connections.
 
 use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
-use transport::{Config, Event, Protocol, ReceiveBuffer, SubflowId};
+use transport::{Config, Event, Instant, Protocol, ReceiveBuffer, SubflowId};
 
 fn tcp() -> Config {
     Config {
@@ -24,7 +24,7 @@ fn transfer(pair: &mut Pair, side: usize, bytes: u64) {
     assert!(pair.run_until(60 * SECOND, |p| p.saw(side, Event::Established)), "no handshake");
     pair.connection(side).offer(bytes);
     let now_ns = pair.now_ns;
-    pair.connection(side).close(now_ns);
+    pair.connection(side).close(Instant::from_nanos(now_ns));
     let done = pair.run_until(600 * SECOND, |p| p.saw(CLIENT, Event::Closed) && p.saw(SERVER, Event::Closed));
     assert!(done, "stuck: read {:?}, events {:?}", pair.read, pair.events);
     assert_eq!(pair.read[1 - side], bytes);
@@ -226,7 +226,7 @@ fn when_the_first_path_dies_for_good_the_second_finishes() {
     assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
     pair.connection(SERVER).offer(10_000_000);
     let now_ns = pair.now_ns;
-    pair.connection(SERVER).close(now_ns);
+    pair.connection(SERVER).close(Instant::from_nanos(now_ns));
     assert!(pair.run_until(60 * SECOND, |p| p.saw(SERVER, Event::Flushed)), "read {:?}", pair.read);
     assert_eq!(pair.read[CLIENT], 10_000_000);
 }
@@ -240,7 +240,7 @@ fn a_slow_reader_closes_the_window_and_opens_it_again() {
         assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
         pair.connection(SERVER).offer(200_000);
         let now_ns = pair.now_ns;
-        pair.connection(SERVER).close(now_ns);
+        pair.connection(SERVER).close(Instant::from_nanos(now_ns));
         pair.run_until(20 * SECOND, |_| false);
         let held = pair.connection(CLIENT).bytes_in_order();
         assert!((48_000..=50_000).contains(&held), "the buffer is filled and not overrun: {held}");
@@ -266,7 +266,7 @@ fn both_directions_may_fill_their_windows_at_once() {
         for side in [CLIENT, SERVER] {
             pair.connection(side).offer(500_000);
             let now_ns = pair.now_ns;
-            pair.connection(side).close(now_ns);
+            pair.connection(side).close(Instant::from_nanos(now_ns));
         }
         let done = pair.run_until(60 * SECOND, |p| p.saw(CLIENT, Event::Flushed) && p.saw(SERVER, Event::Flushed));
         assert!(done, "read {:?}", pair.read);
@@ -296,7 +296,7 @@ fn a_reset_ends_a_tcp_connection_and_only_a_subflow_of_an_mptcp_connection() {
     let mut pair = Pair::new(1, both(tcp()), vec![Path::clean(10 * MS)]);
     assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
     let now_ns = pair.now_ns;
-    pair.connection(CLIENT).abort(now_ns);
+    pair.connection(CLIENT).abort(Instant::from_nanos(now_ns));
     assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Aborted)));
     assert!(pair.saw(CLIENT, Event::Aborted));
 
@@ -329,7 +329,7 @@ fn a_syn_to_nobody_is_refused() {
         address: std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)),
         backup: false,
     }];
-    let id = pair.hosts[CLIENT].connect(0, tcp(), &local, 50_000, remote);
+    let id = pair.hosts[CLIENT].connect(Instant::ZERO, tcp(), &local, 50_000, remote);
     pair.ids[CLIENT] = Some(id);
     assert!(pair.run_until(SECOND, |p| p.saw(CLIENT, Event::Aborted)));
     assert!(pair.now_ns < 30 * MS, "refused after one round trip, not after a timeout");
@@ -345,7 +345,7 @@ fn a_mark_reduces_the_window_once_and_nothing_is_retransmitted() {
         assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
         pair.connection(SERVER).offer(1_000_000);
         let now_ns = pair.now_ns;
-        pair.connection(SERVER).close(now_ns);
+        pair.connection(SERVER).close(Instant::from_nanos(now_ns));
         pair.run_until(now_ns + 50 * MS, |_| false);
         let before = pair.connection(SERVER).views()[0].cwnd;
         pair.connection(CLIENT).congestion_experienced(SubflowId(0));
@@ -373,7 +373,8 @@ fn two_ends_may_open_at_once() {
         let mut pair = Pair::new(1, both(config.clone()), vec![Path::clean(10 * MS)]);
         for side in [CLIENT, SERVER] {
             let local = [transport::LocalAddress { id: 0, address: ends[side].ip(), backup: false }];
-            pair.ids[side] = Some(pair.hosts[side].connect(0, config.clone(), &local, 5_000, ends[1 - side]));
+            pair.ids[side] =
+                Some(pair.hosts[side].connect(Instant::ZERO, config.clone(), &local, 5_000, ends[1 - side]));
         }
         let established = |p: &mut Pair| p.saw(CLIENT, Event::Established) && p.saw(SERVER, Event::Established);
         assert!(pair.run_until(SECOND, established), "{:?}", pair.events);
@@ -381,7 +382,7 @@ fn two_ends_may_open_at_once() {
         for side in [CLIENT, SERVER] {
             pair.connection(side).offer(100_000);
             let now_ns = pair.now_ns;
-            pair.connection(side).close(now_ns);
+            pair.connection(side).close(Instant::from_nanos(now_ns));
         }
         let closed = |p: &mut Pair| p.saw(CLIENT, Event::Closed) && p.saw(SERVER, Event::Closed);
         assert!(pair.run_until(60 * SECOND, closed), "{:?}", pair.events);
@@ -424,7 +425,7 @@ fn pacing_spreads_a_window_over_the_round_trip() {
         });
         pair.connection(SERVER).offer(14_480);
         let now_ns = pair.now_ns;
-        pair.connection(SERVER).close(now_ns);
+        pair.connection(SERVER).close(Instant::from_nanos(now_ns));
         assert!(pair.run_until(60 * SECOND, |p| p.saw(SERVER, Event::Flushed)));
         let times: Vec<u64> = seen.try_iter().collect();
         let burst = times.iter().filter(|&&t| t == times[0]).count();

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
-use transport::{Config, Event, Protocol, SubflowId, TcpOptions, WindowValidation};
+use transport::{Config, Event, Instant, Protocol, SubflowId, TcpOptions, WindowValidation};
 
 /// The window before and after a loss, in segments: slow start over 60 segments opens it, and then one of twelve segments
 /// that are sent by themselves is lost.
@@ -62,7 +62,7 @@ fn bandwidth_after_pauses(scheduler: &str) -> f64 {
         pair.run_until(until_ns, |_| false);
     }
     let (mut columns, now_ns) = ([0.0; 8], pair.now_ns);
-    pair.connection(SERVER).show(SubflowId(0), now_ns, &mut columns);
+    pair.connection(SERVER).show(SubflowId(0), Instant::from_nanos(now_ns), &mut columns);
     columns[0]
 }
 

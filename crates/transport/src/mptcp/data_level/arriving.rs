@@ -11,6 +11,7 @@ use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::reassembly::UNMAPPED;
 use crate::tcp::arrival::known;
+use crate::time::Instant;
 
 impl<P: Stream> Connection<P> {
     /// Where the data of a segment belongs, `ahead` octets beyond the first that is missing on its subflow, and up to where it
@@ -83,9 +84,9 @@ impl<P: Stream> Connection<P> {
     /// Up to where a usual segment acknowledges the stream, of which `window` octets more have room. TCP's is that of its
     /// subflow ([`acknowledge_stream`](Self::acknowledge_stream)).
     #[inline(always)]
-    pub(in crate::mptcp) fn hear_data_ack(&mut self, now_ns: u64, data_ack: Offset, window: u64) {
+    pub(in crate::mptcp) fn hear_data_ack(&mut self, now: Instant, data_ack: Offset, window: u64) {
         if self.level.over() == Over::Multipath {
-            self.acknowledged_with_edge(now_ns, data_ack, data_ack.saturating_add(window));
+            self.acknowledged_with_edge(now, data_ack, data_ack.saturating_add(window));
         }
     }
 
@@ -94,7 +95,7 @@ impl<P: Stream> Connection<P> {
     #[inline(always)]
     pub(in crate::mptcp) fn acknowledge_stream<const KNOWN: u8>(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         r: usize,
         ack: u64,
         (window, fresh): (u64, bool),
@@ -106,7 +107,7 @@ impl<P: Stream> Connection<P> {
             let to = if usual && !outstanding { self.tx.una() } else { self.acknowledged_by_subflow(r, ack - fin) };
             debug_assert!(!usual || to == self.acknowledged_by_subflow(r, ack));
             let right = if fresh { to.saturating_add(window) } else { self.tx.right() };
-            self.acknowledged_with_edge(now_ns, to, right);
+            self.acknowledged_with_edge(now, to, right);
             if !usual {
                 self.check_flushed();
                 self.infinite_acknowledged(r, ack);
@@ -116,11 +117,11 @@ impl<P: Stream> Connection<P> {
 
     /// Whether a segment speaks as its sender should: after a fallback without a DSS, unless the peer has not heard of it, and
     /// otherwise with one. False: its subflow was reset for that.
-    pub(in crate::mptcp) fn speaks_properly(&mut self, now_ns: u64, r: usize, ack: u64, segment: &Segment<P>) -> bool {
+    pub(in crate::mptcp) fn speaks_properly(&mut self, now: Instant, r: usize, ack: u64, segment: &Segment<P>) -> bool {
         match (self.level.over(), &segment.options.dss) {
             (Over::Single, Some(_)) => self.tell_infinite_again(r),
             (Over::Multipath, None) if ack > self.subflows[r].snd_una && mptcp_options(segment).next().is_none() => {
-                return self.options_lost(now_ns, r);
+                return self.options_lost(now, r);
             }
             _ => {}
         }
@@ -142,14 +143,14 @@ impl<P: Stream> Connection<P> {
     /// than before if the peer says so. Of Multipath TCP the acknowledgments come over several paths, and one that was
     /// overtaken is known by nothing: the largest edge holds (RFC 8684 §3.3.5).
     #[inline(always)]
-    pub(in crate::mptcp) fn data_acknowledged(&mut self, now_ns: u64, to: Offset, window: u64) {
-        self.acknowledged_with_edge(now_ns, to, to.saturating_add(window));
+    pub(in crate::mptcp) fn data_acknowledged(&mut self, now: Instant, to: Offset, window: u64) {
+        self.acknowledged_with_edge(now, to, to.saturating_add(window));
         self.check_flushed();
     }
 
     /// The same, with the end of what the peer has room for.
     #[inline(always)]
-    pub(in crate::mptcp) fn acknowledged_with_edge(&mut self, now_ns: u64, to: Offset, right: Offset) {
+    pub(in crate::mptcp) fn acknowledged_with_edge(&mut self, now: Instant, to: Offset, right: Offset) {
         if self.tx.open_to(right) {
             self.due.data = true;
             self.timers.window_opened();
@@ -159,7 +160,7 @@ impl<P: Stream> Connection<P> {
         if self.tx.acknowledge(to) {
             self.timers.acknowledged();
             if self.tx.is_outstanding() || self.ending.is_data_fin_outstanding() {
-                self.arm_data_timer(now_ns);
+                self.arm_data_timer(now);
             }
         }
     }

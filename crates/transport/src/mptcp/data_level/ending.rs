@@ -4,7 +4,7 @@ use crate::mptcp::connection::{Connection, Event};
 use crate::mptcp::state::data_level::Over;
 use crate::queue::Stream;
 use crate::tcp::subflow::State;
-use crate::time::NEVER;
+use crate::time::Instant;
 
 impl<P: Stream> Connection<P> {
     /// Whether it is time for FINs.
@@ -67,7 +67,7 @@ impl<P: Stream> Connection<P> {
         if !self.ending.flushed && self.tx.una() >= self.tx.end() {
             self.ending.flushed = true;
             self.report(Event::Flushed);
-            self.timers.retransmit_ns = NEVER;
+            self.timers.retransmit_at = Instant::NEVER;
         }
     }
 }

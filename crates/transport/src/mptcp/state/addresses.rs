@@ -6,11 +6,11 @@ use std::net::{IpAddr, SocketAddr};
 use wire::AddAddr;
 
 use crate::path_manager::{LocalAddress, RemoteAddress};
-use crate::time::NEVER;
+use crate::time::{Duration, Instant};
 
 /// Addresses of the peer that are remembered; what goes beyond is not.
 const MAX_REMOTE: usize = 16;
-const SECOND_NS: u64 = 1_000_000_000;
+const SECOND: Duration = Duration::from_secs(1);
 
 /// An address that we have announced.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ struct Announcement {
     /// How often it was sent.
     sent: u32,
     /// When it is due again; never once the echo was seen.
-    next_ns: u64,
+    next_at: Instant,
 }
 
 /// The addresses; of a connection of TCP, which has no use for them, none.
@@ -41,7 +41,7 @@ struct Known {
     /// Joins of announced addresses that nobody has answered, one less with every second.
     unanswered: u8,
     /// Since when the next second counts.
-    counted_ns: u64,
+    counted_at: Instant,
 }
 
 impl Addresses {
@@ -59,7 +59,7 @@ impl Addresses {
             withdrawn: Vec::new(),
             numbered: Vec::new(),
             unanswered: 0,
-            counted_ns: 0,
+            counted_at: Instant::ZERO,
         };
         self.0.as_deref().unwrap_or(&NONE)
     }
@@ -123,11 +123,11 @@ impl Addresses {
 
     /// Whether one more address that the peer has announced may be tried, and counts it: `at_once` of them, and another for
     /// every answer and every second. A peer could have this host send SYNs to whomever it names (RFC 8684 §5).
-    pub fn may_try(&mut self, now_ns: u64, at_once: u8) -> bool {
+    pub fn may_try(&mut self, now: Instant, at_once: u8) -> bool {
         let known = self.0.get_or_insert_default();
-        let seconds = now_ns.saturating_sub(known.counted_ns) / SECOND_NS;
+        let seconds = now.saturating_since(known.counted_at) / SECOND;
         known.unanswered = known.unanswered.saturating_sub(seconds.min(u8::MAX.into()) as u8);
-        known.counted_ns = if known.unanswered == 0 { now_ns } else { known.counted_ns + seconds * SECOND_NS };
+        known.counted_at = if known.unanswered == 0 { now } else { known.counted_at + seconds * SECOND };
         if known.unanswered >= at_once {
             return false;
         }
@@ -174,10 +174,10 @@ impl Addresses {
     }
 
     /// A local address is to be announced, at once.
-    pub fn announce(&mut self, now_ns: u64, option: AddAddr) {
+    pub fn announce(&mut self, now: Instant, option: AddAddr) {
         self.0.get_or_insert_default().withdrawn.retain(|&id| id != option.id);
         self.0.get_or_insert_default().announced.retain(|a| a.option.id != option.id);
-        self.0.get_or_insert_default().announced.push(Announcement { option, sent: 0, next_ns: now_ns });
+        self.0.get_or_insert_default().announced.push(Announcement { option, sent: 0, next_at: now });
     }
 
     /// The peer has echoed an announcement.
@@ -185,25 +185,25 @@ impl Addresses {
         let known =
             |a: &Announcement| (a.option.id, a.option.address, a.option.port) == (add.id, add.address, add.port);
         for announcement in self.0.get_or_insert_default().announced.iter_mut().filter(|a| known(a)) {
-            announcement.next_ns = NEVER;
+            announcement.next_at = Instant::NEVER;
         }
     }
 
-    /// The announcements to send now. Each is due again, `most` times, after `wait_ns` of how often it was sent before.
-    pub fn take_due(&mut self, now_ns: u64, wait_ns: impl Fn(u32) -> u64, most: u32) -> Vec<AddAddr> {
+    /// The announcements to send now. Each is due again, `most` times, after `wait` of how often it was sent before.
+    pub fn take_due(&mut self, now: Instant, wait: impl Fn(u32) -> Duration, most: u32) -> Vec<AddAddr> {
         let mut due = Vec::new();
-        for announcement in self.0.get_or_insert_default().announced.iter_mut().filter(|a| a.next_ns <= now_ns) {
+        for announcement in self.0.get_or_insert_default().announced.iter_mut().filter(|a| a.next_at <= now) {
             due.push(announcement.option);
-            let due_ns = now_ns + wait_ns(announcement.sent);
+            let due_at = now + wait(announcement.sent);
             announcement.sent += 1;
-            announcement.next_ns = if announcement.sent > most { NEVER } else { due_ns };
+            announcement.next_at = if announcement.sent > most { Instant::NEVER } else { due_at };
         }
         due
     }
 
     /// When the next announcement is due.
-    pub fn next_due_ns(&self) -> u64 {
-        self.known().announced.iter().map(|a| a.next_ns).min().unwrap_or(NEVER)
+    pub fn next_due(&self) -> Instant {
+        self.known().announced.iter().map(|a| a.next_at).min().unwrap_or(Instant::NEVER)
     }
 
     /// TCP is spoken, or nothing any more.
@@ -231,32 +231,35 @@ mod tests {
         let mut a = Addresses::default();
         let address = IpAddr::V4(Ipv4Addr::new(10, 0, 1, 2));
         let option = AddAddr { echo: false, id: 3, address, port: None, hmac: Some(0) };
-        a.announce(100, option);
-        let mut sent_ns = Vec::new();
-        for now_ns in 100..2_000 {
-            sent_ns.extend(a.take_due(now_ns, |sent| 100 << sent, 2).iter().map(|_| now_ns));
+        a.announce(Instant::from_nanos(100), option);
+        let mut sent_at = Vec::new();
+        for now in 100..2_000 {
+            sent_at.extend(
+                a.take_due(Instant::from_nanos(now), |sent| Duration::from_nanos(100 << sent), 2).iter().map(|_| now),
+            );
         }
         // Twice more, after one and two timeouts.
-        assert_eq!((sent_ns, a.next_due_ns()), (vec![100, 200, 400], NEVER));
-        a.announce(2_000, option);
-        assert_eq!(a.take_due(2_000, |_| 100, 2).len(), 1);
+        assert_eq!((sent_at, a.next_due()), (vec![100, 200, 400], Instant::NEVER));
+        a.announce(Instant::from_nanos(2_000), option);
+        assert_eq!(a.take_due(Instant::from_nanos(2_000), |_| Duration::from_nanos(100), 2).len(), 1);
         a.echoed(&AddAddr { port: Some(80), ..option });
-        assert_eq!(a.next_due_ns(), 2_100, "another port is another address");
+        assert_eq!(a.next_due(), Instant::from_nanos(2_100), "another port is another address");
         a.echoed(&AddAddr { echo: true, hmac: None, ..option });
-        assert_eq!(a.next_due_ns(), NEVER);
+        assert_eq!(a.next_due(), Instant::NEVER);
     }
 
     #[test]
     fn unanswered_tries_are_bounded() {
         let mut a = Addresses::default();
-        let mut tried =
-            |from_ns: u64, to_ns: u64| (from_ns..to_ns).step_by(1_000_000).filter(|&at| a.may_try(at, 8)).count();
+        let mut tried = |from: u64, to: u64| {
+            (from..to).step_by(1_000_000).filter(|&at| a.may_try(Instant::from_nanos(at), 8)).count()
+        };
         // Eight at once, then one a second.
         assert_eq!(tried(0, 1), 1);
-        assert_eq!(tried(1_000_000, 8 * SECOND_NS), 7 + 7);
+        assert_eq!(tried(1_000_000, (8 * SECOND).as_nanos()), 7 + 7);
         let mut answered = Addresses::default();
         assert!((0..1_000).all(|at| {
-            let may = answered.may_try(at, 8);
+            let may = answered.may_try(Instant::from_nanos(at), 8);
             answered.tried_well();
             may
         }));

@@ -8,7 +8,7 @@ use super::reset::Reset;
 use super::verifying::{MapRange, Verifying};
 use crate::offset::Offset;
 use crate::reassembly::Piece;
-use crate::time::NEVER;
+use crate::time::Instant;
 
 /// State of one subflow at the level of MPTCP.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct SubflowContext<P> {
     /// What a reset of the subflow says, where that is more than nothing.
     pub reset: Option<Box<Reset>>,
     /// No challenge ACK before this time.
-    pub challenge_ns: u64,
+    pub challenge_at: Instant,
     /// How many options went out one after another, and when the last one did.
     pub in_a_row: u8,
     /// Probes of its closed window since it was last open.
@@ -36,7 +36,7 @@ pub struct SubflowContext<P> {
     pub joined: bool,
     /// Whether a new subflow over the same path may do better (T of MP_TCPRST).
     pub transient: bool,
-    pub last_signal_ns: u64,
+    pub last_signal_at: Instant,
 }
 
 /// Data that waits for the infinite mapping (RFC 8684 §3.7).
@@ -48,7 +48,7 @@ pub struct FailedChecksum<P> {
     /// Retransmissions of MP_FAIL.
     pub retries: u32,
     /// When MP_FAIL is due again.
-    pub timer_ns: u64,
+    pub timer: Instant,
 }
 
 /// What a subflow has to signal, and when.
@@ -57,30 +57,36 @@ pub struct Signalling {
     /// Options to send, each on a bare acknowledgment.
     pub options: VecDeque<MptcpOption>,
     /// When the next one may be.
-    pub pause_ns: u64,
+    pub pause_until: Instant,
     /// A keep-alive is to be sent.
     pub keepalive_due: bool,
     /// When it will be.
-    pub keepalive_ns: u64,
+    pub keepalive_at: Instant,
     /// Without a sign of life by then the subflow is closed: its address was withdrawn (RFC 8684 §3.4.2).
-    pub removal_ns: u64,
+    pub removal_at: Instant,
 }
 
 impl Default for Signalling {
     fn default() -> Self {
         let options = VecDeque::new();
-        Signalling { options, pause_ns: NEVER, keepalive_due: false, keepalive_ns: NEVER, removal_ns: NEVER }
+        Signalling {
+            options,
+            pause_until: Instant::NEVER,
+            keepalive_due: false,
+            keepalive_at: Instant::NEVER,
+            removal_at: Instant::NEVER,
+        }
     }
 }
 
 impl Signalling {
     /// When something is due.
-    fn due_ns(&self) -> u64 {
-        self.pause_ns.min(self.keepalive_ns).min(self.removal_ns)
+    fn due_at(&self) -> Instant {
+        self.pause_until.min(self.keepalive_at).min(self.removal_at)
     }
 
     fn is_idle(&self) -> bool {
-        self.options.is_empty() && !self.keepalive_due && self.due_ns() == NEVER
+        self.options.is_empty() && !self.keepalive_due && self.due_at().is_never()
     }
 }
 
@@ -92,13 +98,13 @@ impl<P> SubflowContext<P> {
             verifying: None,
             signalling: None,
             reset: None,
-            challenge_ns: 0,
+            challenge_at: Instant::ZERO,
             in_a_row: 0,
             window_probes: 0,
             peer_backup: false,
             joined: false,
             transient: true,
-            last_signal_ns: 0,
+            last_signal_at: Instant::ZERO,
         }
     }
 
@@ -109,14 +115,14 @@ impl<P> SubflowContext<P> {
     }
 
     /// When something is due at the level of MPTCP.
-    pub fn due_ns(&self) -> u64 {
-        let fail_ns = self.held.as_ref().map_or(NEVER, |held| held.timer_ns);
-        self.signalling.as_ref().map_or(NEVER, |s| s.due_ns()).min(fail_ns)
+    pub fn due_at(&self) -> Instant {
+        let fail_at = self.held.as_ref().map_or(Instant::NEVER, |held| held.timer);
+        self.signalling.as_ref().map_or(Instant::NEVER, |s| s.due_at()).min(fail_at)
     }
 
     /// When the subflow is closed for want of a sign of life; never unless its address was withdrawn.
-    pub fn removal_ns(&self) -> u64 {
-        self.signalling.as_ref().map_or(NEVER, |s| s.removal_ns)
+    pub fn removal_at(&self) -> Instant {
+        self.signalling.as_ref().map_or(Instant::NEVER, |s| s.removal_at)
     }
 
     /// Options wait to be sent.

@@ -1,28 +1,33 @@
 //! Timers of control: when something at the level of MPTCP is due that is not data.
 
-use crate::time::NEVER;
+use crate::time::Instant;
 
 /// When.
 #[derive(Clone, Copy, Debug)]
 pub struct ControlTimers {
     /// The earliest of all that `control_timer` looks at.
-    pub next_ns: u64,
+    pub next_at: Instant,
     /// The scheduler asked to be asked again then.
-    pub scheduler_ns: u64,
+    pub scheduler_at: Instant,
     /// The path manager wants to be asked then.
-    pub path_ns: u64,
+    pub path_at: Instant,
     /// No subflow is left; the connection is given up then.
-    pub interrupted_until_ns: u64,
+    pub interrupted_until: Instant,
 }
 
 impl ControlTimers {
     pub fn new() -> Self {
-        ControlTimers { next_ns: NEVER, scheduler_ns: NEVER, path_ns: NEVER, interrupted_until_ns: NEVER }
+        ControlTimers {
+            next_at: Instant::NEVER,
+            scheduler_at: Instant::NEVER,
+            path_at: Instant::NEVER,
+            interrupted_until: Instant::NEVER,
+        }
     }
 
     /// Nothing is due any more.
     pub fn stop(&mut self) {
-        self.path_ns = NEVER;
-        self.interrupted_until_ns = NEVER;
+        self.path_at = Instant::NEVER;
+        self.interrupted_until = Instant::NEVER;
     }
 }

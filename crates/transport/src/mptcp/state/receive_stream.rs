@@ -8,6 +8,7 @@ use crate::queue::Stream;
 use crate::reassembly::Part;
 use crate::statistics::{DelayHistogram, WaitedCounts};
 use crate::tcp::subflow::Subflow;
+use crate::time::{Duration, Instant};
 use crate::waits::Waits;
 
 /// The peer's stream.
@@ -92,9 +93,9 @@ impl<P: Stream> ReceiveStream<P> {
 
     /// The next piece, and whether the peer should be told at once that the window opened.
     #[inline]
-    pub fn read(&mut self, now_ns: u64, mss: u16) -> Option<(P, bool)> {
+    pub fn read(&mut self, now: Instant, mss: u16) -> Option<(P, bool)> {
         let payload = self.ready.pop()?;
-        let may_open = self.window.read(now_ns, payload.len() as u64, self.nxt);
+        let may_open = self.window.read(now, payload.len() as u64, self.nxt);
         Some((payload, may_open && self.window.opens(self.held(0), mss)))
     }
 
@@ -111,7 +112,7 @@ impl<P: Stream> ReceiveStream<P> {
 
     /// The window field of a segment on `subflow`.
     #[inline(always)]
-    pub fn announce(&mut self, now_ns: u64, subflow: &mut Subflow<P>) -> u16 {
+    pub fn announce(&mut self, now: Instant, subflow: &mut Subflow<P>) -> u16 {
         let scale = subflow.scales.ours();
         let Some(tuning) = &self.window.tuning else { return self.window.announce(self.nxt, scale) };
         // Under Multipath TCP what waits on a subflow does not count.
@@ -123,7 +124,7 @@ impl<P: Stream> ReceiveStream<P> {
         }
         let steady = !tuning.shared || subflow.rcv_ssthresh.told == 0;
         let (window, tight) =
-            self.window.announce_growing(now_ns, held, scale, subflow.rcv_nxt, &mut subflow.rcv_ssthresh);
+            self.window.announce_growing(now, held, scale, subflow.rcv_nxt, &mut subflow.rcv_ssthresh);
         if tight {
             subflow.ack.spend_budget();
         }
@@ -158,7 +159,7 @@ impl<P: Stream> ReceiveStream<P> {
     #[inline(always)]
     pub fn extend(&mut self, payload: P) {
         let len = payload.len() as u64;
-        self.delays.add(0, len);
+        self.delays.add(Duration::ZERO, len);
         self.nxt += len;
         self.window.note_arrival();
         self.ready.push(payload);
@@ -174,7 +175,7 @@ impl<P: Stream> ReceiveStream<P> {
 
     /// Bytes find their place, wherever that is. What they and those they free had waited goes to the account of the
     /// `subflow` that brought them.
-    pub fn place(&mut self, now_ns: u64, early: Early<P>, subflow: &mut Subflow<P>) {
+    pub fn place(&mut self, now: Instant, early: Early<P>, subflow: &mut Subflow<P>) {
         let Some(early) = early.above(self.nxt.octets()) else { return };
         self.window.note_arrival();
         if self.ended {
@@ -188,7 +189,7 @@ impl<P: Stream> ReceiveStream<P> {
             return;
         }
         let new = if next && self.waiting.as_mut().is_none_or(|w| w.is_empty() || w.pass(at.octets(), len)) {
-            self.append(now_ns, via, early, &mut subflow.waited);
+            self.append(now, via, early, &mut subflow.waited);
             len
         } else {
             self.wait(early)
@@ -196,21 +197,21 @@ impl<P: Stream> ReceiveStream<P> {
         subflow.received.new_bytes += new;
         if next && self.has_hole() {
             while let Some(early) = self.waiting.as_mut().and_then(|waiting| waiting.pop(self.nxt.octets())) {
-                self.append(now_ns, via, early, &mut subflow.waited);
+                self.append(now, via, early, &mut subflow.waited);
             }
         }
     }
 
     /// The next bytes of the stream; subflow `via` has just brought them, or what they waited for.
     #[inline(always)]
-    fn append(&mut self, now_ns: u64, via: u8, early: Early<P>, account: &mut Option<Box<WaitedCounts>>) {
-        let (waited_ns, len) = (now_ns - early.arrival_ns, early.payload.len() as u64);
-        self.delays.add(waited_ns, len);
-        if waited_ns > 0 {
+    fn append(&mut self, now: Instant, via: u8, early: Early<P>, account: &mut Option<Box<WaitedCounts>>) {
+        let (waited, len) = (now - early.arrived_at, early.payload.len() as u64);
+        self.delays.add(waited, len);
+        if !waited.is_zero() {
             let own = early.via == via;
             let account = account.get_or_insert_default();
             let sum = if own { &mut account.for_own_byte_ns } else { &mut account.for_others_byte_ns };
-            let byte_ns = u128::from(waited_ns) * u128::from(len);
+            let byte_ns = u128::from(waited.as_nanos()) * u128::from(len);
             *sum += byte_ns;
             self.waits.get_or_insert_default().add(via, byte_ns);
             self.freed = true;

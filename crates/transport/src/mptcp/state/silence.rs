@@ -5,6 +5,7 @@
 
 use crate::queue::Stream;
 use crate::tcp::subflow::Subflow;
+use crate::time::Duration;
 
 /// `gso_max_size`, less the largest headers.
 const LARGEST_BUFFER_BYTES: u64 = (1 << 16) - 321;
@@ -34,7 +35,7 @@ impl Silent {
 pub struct Silence {
     subflows: Vec<Silent>,
     /// How long the data level's timer runs (`timer_ival`); 0: nothing waited for an acknowledgment.
-    pub period_ns: u64,
+    pub period: Duration,
 }
 
 impl Silence {

@@ -1,17 +1,17 @@
 //! Timers of the data level: retransmission there, and probes of a closed window.
 
 use crate::scheduler::SubflowSet;
-use crate::time::NEVER;
+use crate::time::Instant;
 
 /// When they expire, and how often they have in vain.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamTimers {
     /// Retransmission at the data level.
-    pub retransmit_ns: u64,
+    pub retransmit_at: Instant,
     /// Subflows that carried the first byte not acknowledged at the data level again.
     pub hole_tried: SubflowSet,
     /// Zero-window probe.
-    pub probe_ns: u64,
+    pub probe_at: Instant,
     pub backoff: u32,
     pub probe_backoff: u32,
     /// A zero-window probe is to be sent.
@@ -23,9 +23,9 @@ pub struct StreamTimers {
 impl StreamTimers {
     pub fn new() -> Self {
         StreamTimers {
-            retransmit_ns: NEVER,
+            retransmit_at: Instant::NEVER,
             hole_tried: SubflowSet::default(),
-            probe_ns: NEVER,
+            probe_at: Instant::NEVER,
             backoff: 0,
             probe_backoff: 0,
             probe_due: false,
@@ -36,7 +36,7 @@ impl StreamTimers {
     /// The peer's window opened.
     #[inline(always)]
     pub fn window_opened(&mut self) {
-        self.probe_ns = NEVER;
+        self.probe_at = Instant::NEVER;
         self.probe_backoff = 0;
     }
 
@@ -45,12 +45,12 @@ impl StreamTimers {
     pub fn acknowledged(&mut self) {
         self.backoff = 0;
         self.hole_tried = SubflowSet::default();
-        self.retransmit_ns = NEVER;
+        self.retransmit_at = Instant::NEVER;
     }
 
     /// Nothing is to be sent any more.
     pub fn stop(&mut self) {
-        self.retransmit_ns = NEVER;
-        self.probe_ns = NEVER;
+        self.retransmit_at = Instant::NEVER;
+        self.probe_at = Instant::NEVER;
     }
 }

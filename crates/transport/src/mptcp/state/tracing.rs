@@ -2,10 +2,10 @@
 
 use crate::offset::Offset;
 use crate::scheduler::SubflowSet;
-use crate::time::NEVER;
+use crate::time::Instant;
 use crate::trace::{Decided, Pause, ReinjectionReason, Timer, Trace, Verdict};
 
-/// The timers of a subflow, in the order of [`Told::timers_ns`].
+/// The timers of a subflow, in the order of [`Told::timers`].
 pub const SUBFLOW_TIMERS: usize = 4;
 /// Those of the connection.
 pub const CONNECTION_TIMERS: [Timer; 3] = [Timer::DataRetransmission, Timer::WindowProbe, Timer::Scheduler];
@@ -15,7 +15,7 @@ pub const CONNECTION_TIMERS: [Timer; 3] = [Timer::DataRetransmission, Timer::Win
 pub struct Tracing {
     pub to: Box<dyn Trace>,
     pub subflows: Vec<Told>,
-    pub timers_ns: [u64; CONNECTION_TIMERS.len()],
+    pub timers: [Instant; CONNECTION_TIMERS.len()],
     pub data_una: Offset,
     pub pause: Option<Pause>,
     /// The last answer by which nothing was sent, and what stood against each subflow.
@@ -37,7 +37,7 @@ pub struct Told {
     pub active: bool,
     pub suspected: bool,
     pub backup: bool,
-    pub timers_ns: [u64; SUBFLOW_TIMERS],
+    pub timers: [Instant; SUBFLOW_TIMERS],
     /// First sequence numbers of what counts as lost and was not sent again.
     pub lost: Vec<u64>,
     /// The segment that the tail loss probe repeated: sequence number, bytes and place in the stream.
@@ -55,7 +55,7 @@ impl Default for Told {
             active: false,
             suspected: false,
             backup: false,
-            timers_ns: [NEVER; SUBFLOW_TIMERS],
+            timers: [Instant::NEVER; SUBFLOW_TIMERS],
             lost: Vec::new(),
             probe: (0, 0, Offset::FIRST),
         }
@@ -67,7 +67,7 @@ impl Tracing {
         Tracing {
             to,
             subflows: Vec::new(),
-            timers_ns: [NEVER; CONNECTION_TIMERS.len()],
+            timers: [Instant::NEVER; CONNECTION_TIMERS.len()],
             data_una: Offset::FIRST,
             pause: None,
             refusal: None,

@@ -1,12 +1,12 @@
 //! The size of a receive buffer that grows, as in Linux (`tcp_rcv_space_adjust`, `mptcp_rcv_space_adjust`).
 
 use crate::memory::{self, Ratio};
+use crate::time::{Duration, Instant};
 
 /// Linux starts with ten segments as what was read before.
 const INITIAL_SEGMENTS: u64 = 10;
 /// What options and headers take from a full-sized segment at most.
 const OPTIONS_BYTES: u64 = 40;
-const NEVER_NS: u64 = u64::MAX;
 
 /// A buffer: its memory, and how much of that is data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ pub struct Room {
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     /// The slowest round trip: the buffer must hold what the others deliver in the meantime. 0: not known.
-    pub rtt_ns: u64,
+    pub rtt: Duration,
     /// The least.
     pub ratio: Ratio,
     /// Bytes that were read in all.
@@ -40,10 +40,10 @@ pub struct Tuning {
     /// Several subflows share it.
     pub shared: bool,
     /// What it was before it changed, and when.
-    changed_ns: u64,
-    ends_ns: u64,
+    changed_at: Instant,
+    ends_at: Instant,
     before: Room,
-    began_ns: u64,
+    began_at: Instant,
     from: u64,
     /// Bytes read in the last round trip in which more was read than before.
     bytes: u64,
@@ -57,19 +57,19 @@ impl Tuning {
         Tuning {
             room,
             before: room,
-            changed_ns: NEVER_NS,
+            changed_at: Instant::NEVER,
             shared,
             mss,
             segment: memory::of_segment(full) as u32,
-            began_ns: 0,
-            ends_ns: 0,
+            began_at: Instant::ZERO,
+            ends_at: Instant::ZERO,
             from: 0,
             bytes: INITIAL_SEGMENTS * u64::from(mss),
         }
     }
 
-    pub fn begin(&mut self, now_ns: u64) {
-        self.began_ns = now_ns;
+    pub fn begin(&mut self, now: Instant) {
+        self.began_at = now;
     }
 
     pub fn room(&self) -> Room {
@@ -78,8 +78,8 @@ impl Tuning {
 
     /// The buffer that an acknowledgment tells of: a change comes from the application's reading, which follows.
     #[inline]
-    pub fn room_at(&self, now_ns: u64) -> Room {
-        if now_ns == self.changed_ns { self.before } else { self.room }
+    pub fn room_at(&self, now: Instant) -> Room {
+        if now == self.changed_at { self.before } else { self.room }
     }
 
     /// Data for which there is memory beside so many pieces, of which `unread` bytes are in order.
@@ -98,32 +98,32 @@ impl Tuning {
 
     /// Whether a round trip has passed since the size was last looked at.
     #[inline]
-    pub fn round_is_over(&self, now_ns: u64) -> bool {
-        now_ns >= self.ends_ns
+    pub fn round_is_over(&self, now: Instant) -> bool {
+        now >= self.ends_at
     }
 
     /// Round trips are shorter than was known when this one began. On TCP this counts at once (`tcp_rcv_space_adjust`); MPTCP
     /// waits as long as one was when the buffer was last looked at (`mptcp_rcv_space_adjust` keeps it).
     pub fn look_again(&mut self) {
-        self.ends_ns = 0;
+        self.ends_at = Instant::ZERO;
     }
 
     /// Dynamic right-sizing: if more was read in the last round trip than in any before, the buffer holds twice that and 16
     /// segments, and as much more as a sender that goes on growing so needs in the next two. It never shrinks. Answers whether it
     /// has grown.
-    pub fn next_round(&mut self, now_ns: u64, seen: Seen) -> bool {
+    pub fn next_round(&mut self, now: Instant, seen: Seen) -> bool {
         let mut room = Room { ratio: seen.ratio, ..self.room };
-        if seen.rtt_ns == 0 {
-            self.change(now_ns, room);
+        if seen.rtt.is_zero() {
+            self.change(now, room);
             return false;
         }
-        self.ends_ns = self.began_ns + seen.rtt_ns;
-        if now_ns < self.ends_ns {
-            self.change(now_ns, room);
+        self.ends_at = self.began_at + seen.rtt;
+        if now < self.ends_at {
+            self.change(now, room);
             return false; // it takes longer now
         }
         let bytes = (seen.read - self.from).saturating_sub(seen.unread);
-        if self.began_ns > 0 && bytes > self.bytes {
+        if !self.began_at.is_zero() && bytes > self.bytes {
             let steady = 2 * bytes + 16 * u64::from(self.mss);
             let wanted =
                 steady + 2 * (u128::from(steady) * u128::from(bytes - self.bytes) / u128::from(self.bytes)) as u64;
@@ -131,15 +131,15 @@ impl Tuning {
             self.bytes = bytes;
         }
         let grown = room.memory > self.room.memory;
-        self.change(now_ns, room);
-        (self.from, self.began_ns, self.ends_ns) = (seen.read, now_ns, now_ns + seen.rtt_ns);
+        self.change(now, room);
+        (self.from, self.began_at, self.ends_at) = (seen.read, now, now + seen.rtt);
         grown
     }
 
-    fn change(&mut self, now_ns: u64, room: Room) {
+    fn change(&mut self, now: Instant, room: Room) {
         if room != self.room {
             if self.shared {
-                (self.before, self.changed_ns) = (self.room, now_ns);
+                (self.before, self.changed_at) = (self.room, now);
             }
             self.room = room;
         }
@@ -150,33 +150,39 @@ impl Tuning {
 mod tests {
     use super::*;
 
-    const RTT_NS: u64 = 50_000_000;
+    const RTT: Duration = Duration::from_millis(50);
 
     fn seen(read: u64) -> Seen {
-        Seen { rtt_ns: RTT_NS, ratio: Ratio::of_segment(1448), read, unread: 0 }
+        Seen { rtt: RTT, ratio: Ratio::of_segment(1448), read, unread: 0 }
     }
 
     #[test]
     fn a_round_trip_that_turns_out_shorter_is_over_earlier() {
         let mut tuning = Tuning::new(1460, false);
-        tuning.begin(1);
-        assert!(!tuning.next_round(RTT_NS, seen(20_000)));
-        assert!(!tuning.round_is_over(RTT_NS - 5));
+        tuning.begin(Instant::from_nanos(1));
+        assert!(!tuning.next_round(Instant::ZERO + RTT, seen(20_000)));
+        assert!(!tuning.round_is_over(Instant::ZERO + RTT - Duration::from_nanos(5)));
         tuning.look_again();
-        assert!(tuning.round_is_over(RTT_NS - 5));
-        assert!(tuning.next_round(RTT_NS - 5, Seen { rtt_ns: RTT_NS - 10, ..seen(20_000) }));
+        assert!(tuning.round_is_over(Instant::ZERO + RTT - Duration::from_nanos(5)));
+        assert!(tuning.next_round(
+            Instant::ZERO + RTT - Duration::from_nanos(5),
+            Seen { rtt: RTT - Duration::from_nanos(10), ..seen(20_000) }
+        ));
     }
 
     #[test]
     fn the_buffer_grows_with_what_is_read_and_stays_within_its_bounds() {
         let mut tuning = Tuning::new(1460, false);
-        tuning.begin(1);
-        assert!(!tuning.next_round(RTT_NS, seen(10_000)), "the round trip is not over");
+        tuning.begin(Instant::from_nanos(1));
+        assert!(!tuning.next_round(Instant::ZERO + RTT, seen(10_000)), "the round trip is not over");
         // 2 · 20,000 + 16 · 1,460 = 63,360, and 2 · 63,360 · (20,000 - 14,600)/14,600 = 46,868 more; 160 of 256 are data.
-        assert!(tuning.next_round(RTT_NS + 1, seen(20_000)));
+        assert!(tuning.next_round(Instant::ZERO + RTT + Duration::from_nanos(1), seen(20_000)));
         assert_eq!(tuning.room().memory, 110_228 * 256 / 160);
-        assert!(!tuning.next_round(2 * RTT_NS + 1, seen(40_000)), "no more than in the round trip before");
-        assert!(tuning.next_round(3 * RTT_NS + 1, seen(100_000_000)));
+        assert!(
+            !tuning.next_round(Instant::ZERO + 2 * RTT + Duration::from_nanos(1), seen(40_000)),
+            "no more than in the round trip before"
+        );
+        assert!(tuning.next_round(Instant::ZERO + 3 * RTT + Duration::from_nanos(1), seen(100_000_000)));
         assert_eq!(tuning.room().memory, 6 << 20);
     }
 }

@@ -4,6 +4,7 @@ use crate::offset::Offset;
 use crate::queue::{Kept, Stream};
 use crate::reassembly::Part;
 use crate::slots::Slots;
+use crate::time::Instant;
 
 /// What waits, by its place in the stream.
 pub type Waiting<P> = Slots<Early<P>>;
@@ -16,7 +17,7 @@ pub struct Early<P> {
     /// Content.
     pub payload: P,
     /// When it reached this host.
-    pub arrival_ns: u64,
+    pub arrived_at: Instant,
     /// The subflow that brought it.
     pub via: u8,
 }
@@ -25,7 +26,7 @@ pub struct Early<P> {
 #[derive(Debug)]
 pub struct EarlySlot<K> {
     kept: K,
-    arrival_ns: u64,
+    arrived_at: Instant,
     via: u8,
 }
 
@@ -53,7 +54,7 @@ impl<P: Stream> Part for Early<P> {
 
     #[inline]
     fn free_slot() -> Self::Slot {
-        EarlySlot { kept: P::Kept::keep(P::empty()), arrival_ns: 0, via: 0 }
+        EarlySlot { kept: P::Kept::keep(P::empty()), arrived_at: Instant::ZERO, via: 0 }
     }
 
     #[inline]
@@ -63,7 +64,7 @@ impl<P: Stream> Part for Early<P> {
 
     #[inline]
     fn into_slot(self) -> Self::Slot {
-        EarlySlot { kept: P::Kept::keep(self.payload), arrival_ns: self.arrival_ns, via: self.via }
+        EarlySlot { kept: P::Kept::keep(self.payload), arrived_at: self.arrived_at, via: self.via }
     }
 
     #[inline]
@@ -73,6 +74,6 @@ impl<P: Stream> Part for Early<P> {
 
     #[inline]
     fn from_slot(slot: Self::Slot, at: u64) -> Self {
-        Early { at: Offset::after(at), payload: slot.kept.into_payload(at), arrival_ns: slot.arrival_ns, via: slot.via }
+        Early { at: Offset::after(at), payload: slot.kept.into_payload(at), arrived_at: slot.arrived_at, via: slot.via }
     }
 }

@@ -8,6 +8,7 @@ use crate::ReceiveBuffer;
 use crate::memory;
 use crate::offset::Offset;
 use crate::tcp::rcv_ssthresh::RcvSsthresh;
+use crate::time::Instant;
 
 /// Pieces that wait may be smaller than this on average only if they are few.
 const LEAST_MEAN_BYTES: u64 = 128;
@@ -25,7 +26,7 @@ pub struct ReceiveWindow {
     /// Bytes the application has read.
     read: u64,
     /// When it read last, and how many pieces since the last segment with data.
-    read_last: (u64, u32),
+    read_last: (Instant, u32),
     /// The largest right edge that was announced: it must not move back (RFC 9293 §3.8.6.2.1).
     announced: Offset,
     /// A buffer that grows; of a fixed one nothing of this is used.
@@ -50,7 +51,8 @@ impl ReceiveWindow {
             ReceiveBuffer::Auto => (first, Some(tuning), Offset::after(first)),
             ReceiveBuffer::Fixed(bytes) => (bytes.min(LARGEST_BYTES), None, Offset::FIRST),
         };
-        let mut window = ReceiveWindow { size, tuning, read: 0, read_last: (0, 0), announced, told_scale: 0 };
+        let mut window =
+            ReceiveWindow { size, tuning, read: 0, read_last: (Instant::ZERO, 0), announced, told_scale: 0 };
         window.told_scale = window.scale();
         window
     }
@@ -67,9 +69,9 @@ impl ReceiveWindow {
     }
 
     /// The connection is established: the first round trip of reading begins.
-    pub fn begin(&mut self, now_ns: u64) {
+    pub fn begin(&mut self, now: Instant) {
         if let Some(tuning) = &mut self.tuning {
-            tuning.begin(now_ns);
+            tuning.begin(now);
         }
     }
 
@@ -129,7 +131,7 @@ impl ReceiveWindow {
     /// of the buffer is taken.
     pub fn announce_growing(
         &mut self,
-        now_ns: u64,
+        now: Instant,
         held: Unread,
         scale: u8,
         seq: u64,
@@ -137,9 +139,9 @@ impl ReceiveWindow {
     ) -> (u16, bool) {
         let Some(tuning) = &self.tuning else { return (self.announce(held.next, scale), false) };
         // An acknowledgment leaves before the application has read what it acknowledges.
-        let pieces = held.pieces as u64 + if self.read_last.0 == now_ns { self.read_last.1.into() } else { 0 };
+        let pieces = held.pieces as u64 + if self.read_last.0 == now { self.read_last.1.into() } else { 0 };
         let unread = held.next.octets().saturating_sub(self.read);
-        let room = tuning.room_at(now_ns);
+        let room = tuning.room_at(now);
         let unit = 1u64 << scale;
         let whole = room.ratio.data(room.memory.into());
         let mut open = tuning.free(room, pieces, unread);
@@ -162,15 +164,15 @@ impl ReceiveWindow {
 
     /// Whether a round trip has passed since the size of a buffer that grows was last looked at.
     #[inline]
-    pub fn round_is_over(&self, now_ns: u64) -> bool {
-        self.tuning.as_ref().is_some_and(|t| t.round_is_over(now_ns))
+    pub fn round_is_over(&self, now: Instant) -> bool {
+        self.tuning.as_ref().is_some_and(|t| t.round_is_over(now))
     }
 
     /// The application has read a piece of `len` bytes. Answers whether [`opens`](Self::opens) is to be asked.
     #[inline]
-    pub fn read(&mut self, now_ns: u64, len: u64, next: Offset) -> bool {
+    pub fn read(&mut self, now: Instant, len: u64, next: Offset) -> bool {
         self.read += len;
-        self.read_last = (now_ns, if self.read_last.0 == now_ns { self.read_last.1 + 1 } else { 1 });
+        self.read_last = (now, if self.read_last.0 == now { self.read_last.1 + 1 } else { 1 });
         self.size >= 2 * self.announced.beyond(next)
     }
 
@@ -205,7 +207,7 @@ mod tests {
     /// Reads 1,000 bytes when all up to `next` has come.
     fn read(w: &mut ReceiveWindow, next: u64) -> bool {
         let next = Offset::after(next);
-        w.read(1, 1_000, next) && w.opens(Unread { next, pieces: 0 }, 1460)
+        w.read(Instant::from_nanos(1), 1_000, next) && w.opens(Unread { next, pieces: 0 }, 1460)
     }
 
     #[test]

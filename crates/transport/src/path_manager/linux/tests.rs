@@ -3,6 +3,7 @@
 use super::super::testing::{ask, closed, remote};
 use super::*;
 use crate::path_manager::{LocalAddress, RemoteAddress};
+use crate::time::Instant;
 
 /// An endpoint of this number with these flags.
 fn endpoint(id: u8, flags: &str) -> Endpoint {
@@ -44,7 +45,8 @@ impl Play {
 
     fn hear(&mut self, event: PathEvent) -> Vec<PathAction> {
         let local: Vec<LocalAddress> = (0..9).map(super::super::testing::local).collect();
-        let context = PathContext { now_ns: 0, initiator: true, local: &local, remote: &self.remote, open: &self.open };
+        let context =
+            PathContext { now: Instant::ZERO, initiator: true, local: &local, remote: &self.remote, open: &self.open };
         let mut actions = ask(&mut self.manager, event, &context);
         if actions.pop_if(|last| matches!(last, PathAction::WakeAt { .. })).is_some() {
             actions.extend(ask(&mut self.manager, PathEvent::Timer, &context));
@@ -145,8 +147,8 @@ fn an_announced_address_is_joined_from_where_the_routing_says() {
 fn an_announcement_in_the_same_segment_goes_first() {
     let mut manager = Linux::new(&host((1, 1), &[(1, "subflow")]));
     let (open, known) = ([FIRST], [remote(0), remote(5)]);
-    let context = PathContext { now_ns: 7, initiator: true, local: &[], remote: &known, open: &open };
-    assert_eq!(ask(&mut manager, BEGIN, &context), [PathAction::WakeAt { at_ns: 7 }]);
+    let context = PathContext { now: Instant::from_nanos(7), initiator: true, local: &[], remote: &known, open: &open };
+    assert_eq!(ask(&mut manager, BEGIN, &context), [PathAction::WakeAt { at: Instant::from_nanos(7) }]);
     assert_eq!(ask(&mut manager, PathEvent::AddressAdded { remote_id: 5 }, &context), [join(0, 5)]);
     assert!(ask(&mut manager, PathEvent::Timer, &context).is_empty(), "the limit is reached");
 }

@@ -32,7 +32,7 @@ impl<P: Stream> Scoreboard<P> {
                 let part = Sent {
                     seq: sent.seq + from as u64,
                     offset: sent.offset + from as u64,
-                    sent_ns: sent.sent_ns,
+                    sent_at: sent.sent_at,
                     kept: P::Kept::keep(payload.slice(from, to)),
                     fin: sent.fin && to == len,
                     marks: (sent.marks | LOST | PART) & !RETRANSMITTED,
@@ -62,13 +62,14 @@ mod tests {
     use super::*;
     use crate::offset::Offset;
     use crate::tcp::scoreboard::Delivered;
+    use crate::time::{Duration, Instant};
 
     /// Segments of these lengths, sent at 1 ns, 2 ns, ….
     fn board(lengths: &[u32]) -> Scoreboard<Span> {
         let (mut board, mut at) = (Scoreboard::new(), 0);
         for (n, &len) in lengths.iter().enumerate() {
             let (last, span) = (n + 1 == lengths.len(), Span { offset: at, len });
-            board.push(1 + at, Offset::after(at), span, last, 1 + n as u64);
+            board.push(1 + at, Offset::after(at), span, last, Instant::from_nanos(1 + n as u64));
             at += u64::from(len);
         }
         board
@@ -80,10 +81,11 @@ mod tests {
     fn what_is_too_long_becomes_parts() {
         let mut b = board(&[1000, 400, 900, 700]);
         let block = SackBlock { left: 1401, right: 2301 };
-        b.selectively_acknowledge(&[block], u64::from, 10, &mut Delivered::default());
+        b.selectively_acknowledge(&[block], u64::from, Instant::from_nanos(10), &mut Delivered::default());
         assert_eq!(b.split(400), [(1, 401), (401, 801), (801, 1001), (2301, 2701), (2701, 3002)]);
         assert_eq!((b.outstanding(), b.pipe()), (7, 1), "the second segment is under way, the third was delivered");
-        let again: Vec<_> = std::iter::from_fn(|| b.retransmit(20).map(|s| (s.seq, s.end(), s.fin))).collect();
+        let again: Vec<_> =
+            std::iter::from_fn(|| b.retransmit(Instant::from_nanos(20)).map(|s| (s.seq, s.end(), s.fin))).collect();
         assert_eq!(
             again,
             [(1, 401, false), (401, 801, false), (801, 1001, false), (2301, 2701, false), (2701, 3002, true)]
@@ -94,7 +96,7 @@ mod tests {
         assert_eq!(b.split(350).len(), 8, "four of 400 bytes, each in two");
         assert_eq!(b.whole_of(360).map(|w| (w.seq, w.payload.len)), Some((1, 1000)));
         assert_eq!(b.split(400), [], "nothing is longer");
-        b.acknowledge(3002, 30, &mut Delivered::default());
+        b.acknowledge(3002, Instant::from_nanos(30), &mut Delivered::default());
         assert_eq!((b.outstanding(), b.pipe(), b.whole_of(2400).is_none()), (0, 0, true));
     }
 
@@ -102,16 +104,19 @@ mod tests {
     #[test]
     fn retransmissions_keep_their_place() {
         let mut b = board(&[1000, 300, 300]);
-        b.mark_lost_on_timeout(100, None);
-        (0..3).for_each(|_| _ = b.retransmit(200));
+        b.mark_lost_on_timeout(Instant::from_nanos(100), None);
+        (0..3).for_each(|_| _ = b.retransmit(Instant::from_nanos(200)));
         assert_eq!(b.pipe(), 3);
         assert_eq!(b.split(500), [(1, 501), (501, 1001)]);
         assert_eq!(b.pipe(), 2);
         // The last one is delivered: the one before it, sent at the same time, is lost by time.
         let block = SackBlock { left: 1301, right: 1602 };
-        b.selectively_acknowledge(&[block], u64::from, 300, &mut Delivered::default());
-        assert_eq!(b.find_losses_by_time((200, 1602), 50, 300), (true, None));
-        let again: Vec<_> = std::iter::from_fn(|| b.retransmit(400).map(|s| s.seq)).collect();
+        b.selectively_acknowledge(&[block], u64::from, Instant::from_nanos(300), &mut Delivered::default());
+        assert_eq!(
+            b.find_losses_by_time((Instant::from_nanos(200), 1602), Duration::from_nanos(50), Instant::from_nanos(300)),
+            (true, None)
+        );
+        let again: Vec<_> = std::iter::from_fn(|| b.retransmit(Instant::from_nanos(400)).map(|s| s.seq)).collect();
         assert_eq!(again, [1, 501, 1001]);
     }
 }

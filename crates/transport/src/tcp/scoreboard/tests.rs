@@ -1,11 +1,18 @@
 use super::*;
+use crate::time::{Duration, Instant};
 use wire::Span;
 
 /// Ten segments of 100 bytes from sequence number 1, sent at 1…10 ns.
 fn board() -> Scoreboard<Span> {
     let mut b = Scoreboard::new();
     for i in 0..10 {
-        b.push(1 + 100 * i, Offset::after(100 * i), Span { offset: 100 * i, len: 100 }, false, 1 + i);
+        b.push(
+            1 + 100 * i,
+            Offset::after(100 * i),
+            Span { offset: 100 * i, len: 100 },
+            false,
+            Instant::from_nanos(1 + i),
+        );
     }
     b
 }
@@ -13,7 +20,7 @@ fn board() -> Scoreboard<Span> {
 fn sack(b: &mut Scoreboard<Span>, blocks: &[(u32, u32)]) -> Delivered {
     let blocks: Vec<_> = blocks.iter().map(|&(left, right)| SackBlock { left, right }).collect();
     let mut delivered = Delivered::default();
-    b.selectively_acknowledge(&blocks, u64::from, 100, &mut delivered);
+    b.selectively_acknowledge(&blocks, u64::from, Instant::from_nanos(100), &mut delivered);
     delivered
 }
 
@@ -28,13 +35,13 @@ fn pipe_counts_what_is_in_the_network() {
     // Three sacked (segments 2, 3, 4) above segments 0 and 1: both are lost.
     assert!(b.find_losses(3));
     assert_eq!(b.pipe(), 5);
-    assert_eq!(b.retransmit(200).map(|s| s.seq), Some(1));
-    assert_eq!(b.retransmit(200).map(|s| s.seq), Some(101));
-    assert!(b.retransmit(200).is_none());
+    assert_eq!(b.retransmit(Instant::from_nanos(200)).map(|s| s.seq), Some(1));
+    assert_eq!(b.retransmit(Instant::from_nanos(200)).map(|s| s.seq), Some(101));
+    assert!(b.retransmit(Instant::from_nanos(200)).is_none());
     assert_eq!(b.pipe(), 7);
     let mut delivered = Delivered::default();
-    b.acknowledge(501, 300, &mut delivered);
-    assert_eq!((delivered.segments, delivered.bytes, delivered.rtt_ns), (2, 200, None));
+    b.acknowledge(501, Instant::from_nanos(300), &mut delivered);
+    assert_eq!((delivered.segments, delivered.bytes, delivered.rtt), (2, 200, None));
     assert!(delivered.advanced);
     assert_eq!((b.pipe(), b.outstanding()), (5, 5));
 }
@@ -53,18 +60,18 @@ fn a_block_within_a_segment_does_not_hide_it_from_the_next() {
 fn the_sample_is_the_age_of_the_oldest_sent_once() {
     let mut b = board();
     let mut delivered = Delivered::default();
-    b.acknowledge(201, 50, &mut delivered);
-    assert_eq!((delivered.rtt_ns, delivered.last_rtt_ns), (Some(49), Some(48)));
+    b.acknowledge(201, Instant::from_nanos(50), &mut delivered);
+    assert_eq!((delivered.rtt, delivered.last_rtt), (Some(Duration::from_nanos(49)), Some(Duration::from_nanos(48))));
 }
 
 #[test]
 fn what_waited_behind_a_retransmission_gives_no_sample() {
     let mut b = board();
     b.mark_first_lost();
-    assert_eq!(b.retransmit(1_000).map(|s| s.seq), Some(1));
+    assert_eq!(b.retransmit(Instant::from_nanos(1_000)).map(|s| s.seq), Some(1));
     let mut delivered = Delivered::default();
-    b.acknowledge(501, 1_010, &mut delivered);
-    assert_eq!((delivered.segments, delivered.rtt_ns), (5, None));
+    b.acknowledge(501, Instant::from_nanos(1_010), &mut delivered);
+    assert_eq!((delivered.segments, delivered.rtt), (5, None));
 }
 
 /// That the first block has grown is seen at once; with the blocks in another order it is searched for.
@@ -87,27 +94,36 @@ fn a_block_that_grows_marks_what_is_new() {
 #[test]
 fn time_tells_a_loss_and_a_lost_retransmission() {
     let mut b = board();
-    let rtt_ns = 20;
+    let rtt = 20;
     // Segment 4 (sent at 5) is delivered at 25: those sent before it are lost once their own 20 ns are over.
     let delivered = sack(&mut b, &[(401, 501)]);
-    assert_eq!(delivered.latest, (5, 501));
-    assert_eq!(b.find_losses_by_time((5, 501), rtt_ns + 2, 25), (true, Some(26)));
+    assert_eq!(delivered.latest, (Instant::from_nanos(5), 501));
+    assert_eq!(
+        b.find_losses_by_time((Instant::from_nanos(5), 501), Duration::from_nanos(rtt + 2), Instant::from_nanos(25)),
+        (true, Some(Instant::from_nanos(26)))
+    );
     assert_eq!(b.pipe(), 10 - 1 - 3, "those of 1, 2 and 3 ns; that of 4 ns has one left");
-    assert_eq!(b.find_losses_by_time((5, 501), rtt_ns + 2, 26), (true, None));
+    assert_eq!(
+        b.find_losses_by_time((Instant::from_nanos(5), 501), Duration::from_nanos(rtt + 2), Instant::from_nanos(26)),
+        (true, None)
+    );
     assert_eq!(b.pipe(), 10 - 1 - 4);
-    assert_eq!(b.retransmit(30).map(|s| s.seq), Some(1));
-    assert_eq!(b.retransmit(31).map(|s| s.seq), Some(101));
+    assert_eq!(b.retransmit(Instant::from_nanos(30)).map(|s| s.seq), Some(1));
+    assert_eq!(b.retransmit(Instant::from_nanos(31)).map(|s| s.seq), Some(101));
     // The second retransmission arrives, the first does not: it is lost again.
     sack(&mut b, &[(101, 201), (401, 501)]);
-    assert_eq!(b.find_losses_by_time((31, 201), rtt_ns, 51), (true, None));
-    assert_eq!(b.retransmit(52).map(|s| s.seq), Some(1));
+    assert_eq!(
+        b.find_losses_by_time((Instant::from_nanos(31), 201), Duration::from_nanos(rtt), Instant::from_nanos(51)),
+        (true, None)
+    );
+    assert_eq!(b.retransmit(Instant::from_nanos(52)).map(|s| s.seq), Some(1));
 }
 
 #[test]
 fn a_loss_that_was_none_is_forgotten() {
     let mut b = board();
-    b.mark_lost_on_timeout(100, None);
-    b.retransmit(50);
+    b.mark_lost_on_timeout(Instant::from_nanos(100), None);
+    b.retransmit(Instant::from_nanos(50));
     b.forget_losses();
     assert_eq!((b.pipe(), b.has_unrepaired()), (10, false));
 }
@@ -126,13 +142,13 @@ fn nonsense_blocks_are_ignored() {
 fn a_timeout_marks_all_but_the_sacked() {
     let mut b = board();
     sack(&mut b, &[(901, 1001)]);
-    b.mark_lost_on_timeout(100, None);
+    b.mark_lost_on_timeout(Instant::from_nanos(100), None);
     assert_eq!(b.pipe(), 0);
-    let again: Vec<_> = std::iter::from_fn(|| b.retransmit(5).map(|s| s.seq)).collect();
+    let again: Vec<_> = std::iter::from_fn(|| b.retransmit(Instant::from_nanos(5)).map(|s| s.seq)).collect();
     assert_eq!(again, (0..9).map(|i| 1 + 100 * i).collect::<Vec<_>>());
     assert_eq!(b.pipe(), 9);
     // A second timeout finds the retransmissions lost as well.
-    b.mark_lost_on_timeout(100, None);
+    b.mark_lost_on_timeout(Instant::from_nanos(100), None);
     assert_eq!((b.pipe(), b.has_unrepaired()), (0, true));
 }
 
@@ -141,13 +157,17 @@ fn a_timeout_marks_all_but_the_sacked() {
 fn a_timeout_leaves_what_was_just_sent() {
     let mut b = board();
     sack(&mut b, &[(901, 1001)]);
-    b.mark_lost_on_timeout(25, Some(20));
+    b.mark_lost_on_timeout(Instant::from_nanos(25), Some(Duration::from_nanos(20)));
     assert_eq!(b.pipe(), 4, "those sent at 6 ns and later");
-    assert_eq!(b.find_losses_by_time((10, 1001), 20, 26), (true, Some(27)), "they are looked at later");
+    assert_eq!(
+        b.find_losses_by_time((Instant::from_nanos(10), 1001), Duration::from_nanos(20), Instant::from_nanos(26)),
+        (true, Some(Instant::from_nanos(27))),
+        "they are looked at later"
+    );
     let mut b = board();
-    b.mark_lost_on_timeout(11, Some(20));
-    assert_eq!((b.pipe(), b.retransmit(11).map(|s| s.seq)), (9, Some(1)));
-    assert!(b.retransmit(11).is_none());
+    b.mark_lost_on_timeout(Instant::from_nanos(11), Some(Duration::from_nanos(20)));
+    assert_eq!((b.pipe(), b.retransmit(Instant::from_nanos(11)).map(|s| s.seq)), (9, Some(1)));
+    assert!(b.retransmit(Instant::from_nanos(11)).is_none());
 }
 
 /// RFC 2018 §8: the left edge is sent again although it was selectively acknowledged.
@@ -155,10 +175,10 @@ fn a_timeout_leaves_what_was_just_sent() {
 fn a_timeout_marks_a_left_edge_that_was_sacked() {
     let mut b = board();
     sack(&mut b, &[(101, 301)]);
-    b.acknowledge(101, 50, &mut Delivered::default());
-    b.mark_lost_on_timeout(100, None);
+    b.acknowledge(101, Instant::from_nanos(50), &mut Delivered::default());
+    b.mark_lost_on_timeout(Instant::from_nanos(100), None);
     assert_eq!((b.sacked(), b.pipe()), (0, 0));
-    assert_eq!(b.retransmit(100).map(|s| s.seq), Some(101));
+    assert_eq!(b.retransmit(Instant::from_nanos(100)).map(|s| s.seq), Some(101));
     // It can be acknowledged again.
     assert_eq!(sack(&mut b, &[(101, 301)]).segments, 2);
 }
@@ -167,14 +187,14 @@ fn a_timeout_marks_a_left_edge_that_was_sacked() {
 fn a_partial_acknowledgment_cuts_a_segment() {
     let mut b = board();
     let mut delivered = Delivered::default();
-    b.acknowledge(151, 50, &mut delivered);
+    b.acknowledge(151, Instant::from_nanos(50), &mut delivered);
     let first = b.iter().next().unwrap();
     assert_eq!((first.seq, first.offset.octets(), first.payload().offset, first.len()), (151, 150, 150, 50));
     assert_eq!((first.is_part(), delivered.segments, delivered.bytes), (true, 1, 150));
-    b.acknowledge(161, 60, &mut delivered);
+    b.acknowledge(161, Instant::from_nanos(60), &mut delivered);
     let whole = |b: &Scoreboard<Span>, seq| b.whole_of(seq).map(|w| (w.seq, w.offset.octets(), w.payload));
     assert_eq!(whole(&b, 161), Some((101, 100, Span { offset: 100, len: 100 })), "cut twice");
     assert_eq!(whole(&b, 201), None, "not cut");
-    b.acknowledge(201, 70, &mut delivered);
+    b.acknowledge(201, Instant::from_nanos(70), &mut delivered);
     assert_eq!(whole(&b, 161), None, "all of it is acknowledged");
 }

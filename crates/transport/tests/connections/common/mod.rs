@@ -12,7 +12,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use transport::congestion::View;
 use transport::plugin::Kind;
 use transport::scheduler::{Choice, Context, Decision, Demand, PacketScheduler, SubflowSet, usable};
-use transport::{Config, Connection, ConnectionId, Event, Host, LocalAddress, Trace, TraceEvent, Tuple};
+use transport::{
+    Config, Connection, ConnectionId, Duration, Event, Host, Instant, LocalAddress, Trace, TraceEvent, Tuple,
+};
 use wire::{IpHeader, Segment, Span};
 
 pub const MS: u64 = 1_000_000;
@@ -79,8 +81,8 @@ impl Crossing {
 pub struct Recorder(Arc<Mutex<Vec<(u64, TraceEvent)>>>);
 
 impl Trace for Recorder {
-    fn event(&mut self, now_ns: u64, event: &TraceEvent) {
-        self.0.lock().unwrap().push((now_ns, event.clone()));
+    fn event(&mut self, now: Instant, event: &TraceEvent) {
+        self.0.lock().unwrap().push((now.as_nanos(), event.clone()));
     }
 }
 
@@ -138,7 +140,7 @@ impl Pair {
             .map(|id| LocalAddress { id, address: IpAddr::V4(Ipv4Addr::new(10, 0, id, 2)), backup: false })
             .collect();
         let remote = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 9, 9, 9)), PORT);
-        let id = hosts[CLIENT].connect(0, client, &local, 40_000, remote);
+        let id = hosts[CLIENT].connect(Instant::ZERO, client, &local, 40_000, remote);
         let busy_until_ns = vec![[0; 2]; paths.len()];
         Pair {
             now_ns: 0,
@@ -222,7 +224,7 @@ impl Pair {
                     ear(self.now_ns, to, path_of(from, tuple), &segment);
                 }
                 let seen = self.translate(to, Tuple { local: tuple.remote, remote: tuple.local });
-                if let Some(at) = self.hosts[to].receive(self.now_ns, seen, segment)
+                if let Some(at) = self.hosts[to].receive(Instant::from_nanos(self.now_ns), seen, segment)
                     && !(self.follow_first && self.ids[to].is_some())
                 {
                     self.ids[to] = Some(at.connection);
@@ -231,7 +233,7 @@ impl Pair {
                 for side in 0..2 {
                     if self.next_timeout(side) <= self.now_ns {
                         let now_ns = self.now_ns;
-                        self.connection(side).handle_timeout(now_ns);
+                        self.connection(side).handle_timeout(Instant::from_nanos(now_ns));
                         assert!(self.next_timeout(side) > now_ns, "a timer that does not advance");
                     }
                 }
@@ -259,7 +261,7 @@ impl Pair {
     }
 
     fn next_timeout(&self, side: usize) -> u64 {
-        self.ids[side].map_or(u64::MAX, |id| self.hosts[side].connection(id).next_timeout_ns())
+        self.ids[side].map_or(u64::MAX, |id| self.hosts[side].connection(id).next_timeout().as_nanos())
     }
 
     fn pump(&mut self) {
@@ -269,7 +271,7 @@ impl Pair {
             }
             let Some(id) = self.ids[side] else { continue };
             if let Some(trace) = self.traces[side].take() {
-                self.hosts[side].connection_mut(id).set_trace(self.now_ns, Box::new(trace));
+                self.hosts[side].connection_mut(id).set_trace(Instant::from_nanos(self.now_ns), Box::new(trace));
             }
             loop {
                 while self.reading[side] {
@@ -281,11 +283,15 @@ impl Pair {
                     self.events[side].push((self.now_ns, event));
                     if event == Event::EndOfStream && self.close_on_end {
                         let now_ns = self.now_ns;
-                        self.connection(side).close(now_ns);
+                        self.connection(side).close(Instant::from_nanos(now_ns));
                     }
                 }
                 let now_ns = self.now_ns;
-                let Some((subflow, segment)) = self.hosts[side].connection_mut(id).transmit(now_ns) else { break };
+                let Some((subflow, segment)) =
+                    self.hosts[side].connection_mut(id).transmit(Instant::from_nanos(now_ns))
+                else {
+                    break;
+                };
                 let tuple = self.hosts[side].connection(id).tuple(subflow);
                 self.send(side, tuple, segment);
             }
@@ -385,7 +391,7 @@ pub fn transfer(pair: &mut Pair, side: usize, bytes: u64) {
 #[allow(dead_code)]
 pub fn finish(pair: &mut Pair, side: usize, bytes: u64) {
     let (now_ns, until_ns) = (pair.now_ns, pair.now_ns + 600 * SECOND);
-    pair.connection(side).close(now_ns);
+    pair.connection(side).close(Instant::from_nanos(now_ns));
     let done = pair.run_until(until_ns, |p| p.saw(CLIENT, Event::Closed) && p.saw(SERVER, Event::Closed));
     assert!(done, "stuck: read {:?}, events {:?}", pair.read, pair.events);
     assert_eq!(pair.read[1 - side], bytes);
@@ -460,7 +466,9 @@ impl PacketScheduler for Wild {
                 None => Decision::Blocked,
             },
             5 if demand != Demand::New => Decision::Pass,
-            6 => Decision::Wait { until_ns: context.now_ns + 1 + self.below(50 * MS) },
+            6 => Decision::Wait {
+                until: context.now + Duration::from_nanos(1) + Duration::from_nanos(self.below(50 * MS)),
+            },
             _ => match self.some(group, |v| usable(v) && (backups || !v.backup)) {
                 Some(on) => Decision::Send { on, burst: 1 + self.below(4) as u32 },
                 None => Decision::Blocked,

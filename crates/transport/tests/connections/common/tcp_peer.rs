@@ -6,7 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use transport::congestion::Choice;
-use transport::{Config, ConnectionId, Event, Host, LocalAddress, Protocol, Statistics, SubflowId, TcpOptions, Tuple};
+use transport::{
+    Config, ConnectionId, Event, Host, Instant, LocalAddress, Protocol, Statistics, SubflowId, TcpOptions, Tuple,
+};
 use wire::{Flags, Options, RareOptions, SackBlock, SackBlocks, Segment, Span, Timestamps};
 
 use super::{MS, SECOND};
@@ -71,7 +73,7 @@ impl Peer {
         let mut peer = Peer::new(config.clone());
         let local = LocalAddress { id: 0, address: peer.tuple.local.ip(), backup: false };
         let port = peer.tuple.local.port();
-        peer.id = Some(peer.host.connect(peer.now_ns, config, &[local], port, peer.tuple.remote));
+        peer.id = Some(peer.host.connect(Instant::from_nanos(peer.now_ns), config, &[local], port, peer.tuple.remote));
         let syn = peer.collect().remove(0);
         assert_eq!(syn.flags, Flags::SYN);
         peer.host_iss = syn.seq;
@@ -147,7 +149,7 @@ impl Peer {
     }
 
     pub fn send_now(&mut self, segment: Segment<Span>) -> Vec<Segment<Span>> {
-        if let Some(at) = self.host.receive(self.now_ns, self.tuple, segment) {
+        if let Some(at) = self.host.receive(Instant::from_nanos(self.now_ns), self.tuple, segment) {
             self.id = Some(at.connection);
         }
         self.collect()
@@ -159,7 +161,7 @@ impl Peer {
             out.push(segment);
         }
         if let Some(id) = self.id {
-            while let Some((_, segment)) = self.host.connection_mut(id).transmit(self.now_ns) {
+            while let Some((_, segment)) = self.host.connection_mut(id).transmit(Instant::from_nanos(self.now_ns)) {
                 out.push(segment);
             }
         }
@@ -174,12 +176,12 @@ impl Peer {
     pub fn wait(&mut self, ns: u64) -> Vec<Segment<Span>> {
         let (until_ns, mut out) = (self.now_ns + ns, Vec::new());
         while let Some(id) = self.id {
-            let at_ns = self.host.connection(id).next_timeout_ns();
+            let at_ns = self.host.connection(id).next_timeout().as_nanos();
             if at_ns > until_ns {
                 break;
             }
             self.now_ns = at_ns;
-            self.host.connection_mut(id).handle_timeout(at_ns);
+            self.host.connection_mut(id).handle_timeout(Instant::from_nanos(at_ns));
             out.extend(self.collect());
         }
         self.now_ns = until_ns;
