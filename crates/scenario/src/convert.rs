@@ -105,7 +105,7 @@ pub fn shaper_change(change: &Change) -> Option<network::Change> {
 }
 
 /// Tells a client's connection about the change `set` of its address `id`.
-pub fn tell<P: transport::Stream>(connection: &mut transport::Connection<P>, now_ns: u64, id: u8, set: &Change) {
+pub fn tell<P: transport::Sendable>(connection: &mut transport::Connection<P>, now_ns: u64, id: u8, set: &Change) {
     match set.address {
         Some(true) => connection.address_back(Instant::from_nanos(now_ns), id),
         Some(false) => connection.address_gone(Instant::from_nanos(now_ns), id),

@@ -12,7 +12,7 @@ use crate::by_tuple::ByTuple;
 use crate::mptcp::at_once::agreed_keys;
 use crate::mptcp::{Connection, ResetReason};
 use crate::names::{ConnectionId, Handle, SubflowId, Tuple};
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::secrets::Secrets;
 use crate::tcp::subflow::ResetAnswer;
 use crate::time::Instant;
@@ -28,7 +28,7 @@ const MAX_OUTGOING: usize = 4_096;
 
 /// A machine's transport.
 #[derive(Debug)]
-pub struct Host<P: Stream> {
+pub struct Host<P: Sendable> {
     secrets: Secrets,
     connections: Vec<Option<Connection<P>>>,
     /// Places of connections that were forgotten, the last one first.
@@ -43,7 +43,7 @@ pub struct Host<P: Stream> {
     time_wait: TimeWait<P>,
 }
 
-impl<P: Stream> Host<P> {
+impl<P: Sendable> Host<P> {
     /// A host without connections, for simulation: keys, nonces and initial sequence numbers are drawn from `rng`, and who
     /// knows its seed knows them.
     #[must_use]

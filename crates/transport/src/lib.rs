@@ -52,7 +52,7 @@ pub use host::Host;
 pub use mptcp::{AbortReason, Connection, Event, Form, Outgoing, ResetReason, SUBFLOW_LIMIT};
 pub use names::{ConnectionId, Handle, SubflowId, Tuple};
 pub use path_manager::LocalAddress;
-pub use queue::{ByteQueue, Kept, SendQueue, SpanLen, SpanQueue, Stream, worth_joining};
+pub use queue::{ByteQueue, Kept, SendQueue, Sendable, SpanLen, SpanQueue, worth_joining};
 pub use statistics::{DelayHistogram, Statistics};
 pub use time::{Duration, Instant};
 pub use trace::{Trace, TraceEvent};

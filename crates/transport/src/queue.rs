@@ -47,7 +47,7 @@ pub fn worth_joining(waiting: usize, next: usize) -> bool {
 const SMALL: usize = 512;
 
 /// A payload that a connection can send: it has a queue.
-pub trait Stream: Payload {
+pub trait Sendable: Payload {
     /// The queue of what was written.
     type Queue: SendQueue<Self>;
     /// What a sender keeps of a segment's content until it is acknowledged.
@@ -140,7 +140,7 @@ impl<P: Payload> Kept<P> for P {
     }
 }
 
-impl Stream for Span {
+impl Sendable for Span {
     type Queue = SpanQueue;
     type Kept = SpanLen;
 }
@@ -206,7 +206,7 @@ impl SendQueue<Vec<u8>> for ByteQueue {
     }
 }
 
-impl Stream for Vec<u8> {
+impl Sendable for Vec<u8> {
     type Queue = ByteQueue;
     type Kept = Vec<u8>;
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::offset::Offset;
-use crate::queue::{Kept, Stream};
+use crate::queue::{Kept, Sendable};
 use crate::time::Instant;
 
 /// A piece of what is to be put in order.
@@ -77,7 +77,7 @@ pub struct PieceSlot<K> {
     arrived_at: Instant,
 }
 
-impl<P: Stream> Part for Piece<P> {
+impl<P: Sendable> Part for Piece<P> {
     type Slot = PieceSlot<P::Kept>;
 
     #[inline]
@@ -132,7 +132,7 @@ impl<P: Stream> Part for Piece<P> {
     }
 }
 
-impl<P: Stream> Piece<P> {
+impl<P: Sendable> Piece<P> {
     /// Cuts off what lies at `at` and beyond.
     pub fn split_off(&mut self, at: u64) -> Option<Piece<P>> {
         if self.end() <= at {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use wire::{Segment, Timestamps};
 
 use crate::names::Tuple;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::subflow::Subflow;
 use crate::time::Instant;
 
@@ -36,7 +36,7 @@ pub(crate) enum Verdict<P> {
     Open,
 }
 
-impl<P: Stream> TimeWait<P> {
+impl<P: Sendable> TimeWait<P> {
     pub fn new() -> Self {
         TimeWait { limit: 16_384, places: BTreeMap::new(), ends: VecDeque::new() }
     }

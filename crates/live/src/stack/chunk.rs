@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
-use transport::{SendQueue, Stream};
+use transport::{SendQueue, Sendable};
 use wire::Payload;
 
 /// A piece of a byte stream. Cloning and slicing do not copy the bytes.
@@ -85,7 +85,7 @@ impl SendQueue<Chunk> for ChunkQueue {
     }
 }
 
-impl Stream for Chunk {
+impl Sendable for Chunk {
     type Queue = ChunkQueue;
     type Kept = Chunk;
 

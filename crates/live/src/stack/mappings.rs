@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use transport::Stream;
+use transport::Sendable;
 use wire::{DataNumber, Mapping, Segment};
 
 /// Unacknowledged mappings of one subflow that cover more than one segment. Numbers are relative subflow sequence
@@ -34,7 +34,7 @@ pub enum Standing {
 impl Mappings {
     /// Prepares a segment with a mapping for sending: replaces the mapping by the common one of its bytes, if there is
     /// one.
-    pub fn apply<P: Stream>(&mut self, segment: &mut Segment<P>) -> Standing {
+    pub fn apply<P: Sendable>(&mut self, segment: &mut Segment<P>) -> Standing {
         let Some(dss) = &mut segment.options.dss else { return Standing::Fixed };
         let Some(mapping) = &mut dss.mapping else { return Standing::Fixed };
         let len = segment.payload.len() as u32;

@@ -7,7 +7,7 @@ use wire::{AddAddr, MptcpOption};
 use super::connection::Connection;
 use crate::names::Tuple;
 use crate::path_manager::PathEvent;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::{Duration, Instant};
 use crate::unicast::is_unicast;
 
@@ -41,7 +41,7 @@ fn scope(address: IpAddr) -> u8 {
     }
 }
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// Tells the peer of a local address (RFC 8684 §3.4.1). Without a port it is the connection's.
     pub(super) fn announce(&mut self, now: Instant, local_id: u8, port: Option<u16>) {
         let Some(local) = self.addresses.local(local_id) else { return };

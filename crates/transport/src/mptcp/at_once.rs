@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use super::connection::Connection;
 use crate::names::Tuple;
 use crate::path_manager::PathEvent;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::Instant;
 
 /// The keys of a connection between these ends: the client's and the server's. No secret, and none is needed.
@@ -30,7 +30,7 @@ pub(crate) fn agreed_keys(client: SocketAddr, server: SocketAddr) -> [u64; 2] {
     })
 }
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// Where that is asked for, knows the peer's key before any segment, and so may join and be joined.
     pub(super) fn begin_at_once(&mut self, now: Instant, tuple: Tuple) {
         if !self.config.joins_at_once || !self.level.is_multipath() {

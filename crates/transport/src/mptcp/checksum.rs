@@ -9,14 +9,14 @@ use super::state::reset::ResetReason;
 use super::state::verifying::MapRange;
 use super::state::verifying::Verifying;
 use crate::offset::Offset;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::reassembly::{Part, Piece};
 use crate::time::Instant;
 
 /// A subflow was reset.
 pub(super) struct Broken;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// A DATA_FIN by itself: the checksum covers the pseudo-header with subflow sequence number 0 and length 1.
     pub(super) fn lone_data_fin_is_intact(&self, offset: Offset, checksum: Option<u16>) -> bool {
         match (self.fallback.checksum(), checksum) {

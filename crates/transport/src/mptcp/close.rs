@@ -1,13 +1,13 @@
 //! The end: DATA_FIN for the connection, FIN for each subflow (RFC 8684 §3.3.3, RFC 9293 §3.6), failure and reset.
 
 use super::connection::Connection;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::close::Then;
 use crate::tcp::subflow::State;
 use crate::time::Instant;
 use crate::trace::ReinjectionReason;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// The application writes no more. What was written is sent, then the end of the stream.
     pub fn close(&mut self, now: Instant) {
         self.set_clock(now);

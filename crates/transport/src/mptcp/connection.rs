@@ -27,7 +27,7 @@ use crate::congestion::{CongestionControl, Controller, View};
 use crate::names::{SubflowId, Tuple};
 use crate::path_manager::PathManager;
 use crate::plugin::Origin;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::scheduler::{PacketScheduler, Repair, Scheduler, SubflowSet};
 use crate::secrets::Secrets;
 use crate::statistics::{DelayHistogram, Statistics};
@@ -73,7 +73,7 @@ pub enum Event {
 // connection begins with a line: a host's list of them grows in place as long as its alignment is the allocator's.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Connection<P: Stream> {
+pub struct Connection<P: Sendable> {
     pub(super) subflows: Vec<Subflow<P>>,
     pub(super) views: Vec<View>,
     /// A lower bound of all timers.
@@ -128,7 +128,7 @@ pub struct Connection<P: Stream> {
     pub(super) trace: Option<Box<Tracing>>,
 }
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// How many bytes at its beginning nearly every segment touches.
     pub(crate) const HOT_BYTES: usize = std::mem::offset_of!(Connection<P>, config);
 

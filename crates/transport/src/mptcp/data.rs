@@ -8,7 +8,7 @@ use super::state::verifying::MapRange;
 use super::state::waiting::Early;
 use crate::numbers::Dsn;
 use crate::offset::Offset;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::reassembly::{Part, Piece, UNMAPPED};
 use crate::tcp::arrival::known;
 use crate::tcp::receive::AtHole;
@@ -23,7 +23,7 @@ const FAR: u64 = 1 << 32;
 /// A mapping that no sender could have meant.
 struct InvalidMapping;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     pub(super) fn receive_data(&mut self, now: Instant, r: usize, seq: u64, options: &Options, payload: P) {
         let map = match self.mapping_on(seq, options) {
             Ok(map) => map,

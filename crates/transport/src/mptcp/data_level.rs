@@ -9,13 +9,13 @@ mod leaving;
 use super::connection::Connection;
 use super::state::data_level::Over;
 use crate::Protocol;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::subflow::Subflow;
 
 /// DSS on a data segment: 64-bit DATA_ACK and DSN (RFC 8684 figure 9): 26 bytes, aligned.
 const DATA_DSS_LEN: u32 = 28;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// Octets of data in a full segment: options take from the MSS (RFC 9293 §3.7.1).
     pub(super) fn segment_octets(&self, subflow: &Subflow<P>) -> u32 {
         let dss = if self.level.is_multipath() || self.fallback.tells() { DATA_DSS_LEN } else { 0 };

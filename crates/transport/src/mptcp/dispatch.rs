@@ -8,7 +8,7 @@ use super::state::silence::Silence;
 use crate::congestion::{Phase, Window};
 use crate::names::SubflowId;
 use crate::offset::Offset;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::scheduler::{
     Carried, Context, Counters, Decision, Demand, Lookup, MinRtt, PacketScheduler, SubflowSet, usable,
 };
@@ -20,13 +20,13 @@ use crate::trace::{Pause, Sent, TraceEvent, WindowReason};
 use crate::waits::Sending;
 
 /// Where a scheduler looks up what subflows have counted.
-struct Subflows<'a, P: Stream> {
+struct Subflows<'a, P: Sendable> {
     subflows: &'a [Subflow<P>],
     plan: Option<&'a SendPlan>,
     silence: Option<&'a Silence>,
 }
 
-impl<P: Stream> Lookup for Subflows<'_, P> {
+impl<P: Sendable> Lookup for Subflows<'_, P> {
     fn counters(&self, r: usize) -> Counters {
         let Some(subflow) = self.subflows.get(r) else { return Counters::default() };
         let (repeats, timeouts) = subflow.losses.as_ref().map_or((0, 0), |losses| (losses.repeats, losses.timeouts));
@@ -107,7 +107,7 @@ macro_rules! context {
     };
 }
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// A reinjection, new data, or what waits on a subflow. The scheduler decides first; what it has bound goes out when it
     /// binds no more.
     pub(super) fn transmit_data(&mut self, now: Instant, out: &mut Outgoing<P>) -> Option<usize> {

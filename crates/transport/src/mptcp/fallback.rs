@@ -8,14 +8,14 @@ use super::state::reset::ResetReason;
 use crate::names::SubflowId;
 use crate::numbers::Dsn;
 use crate::offset::Offset;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::reassembly::Part;
 use crate::tcp::run::Run;
 use crate::tcp::subflow::State;
 use crate::time::Instant;
 use crate::trace::{FallbackReason, TraceEvent};
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// The subflow sequence number of the first byte that is in order and was not given to the connection, because its
     /// checksum failed or is not known yet; else of the next byte expected.
     fn first_undelivered(&self, r: usize) -> u64 {

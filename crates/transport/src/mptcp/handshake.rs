@@ -11,7 +11,7 @@ use super::state::addresses::Addresses;
 use crate::names::Tuple;
 use crate::numbers::SeqNumber;
 use crate::path_manager::PathEvent;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::reassembly::{Piece, UNMAPPED};
 use crate::secrets::Secrets;
 use crate::tcp::subflow::{State, Subflow};
@@ -19,7 +19,7 @@ use crate::time::Instant;
 use crate::trace::FallbackReason;
 use crate::{Config, LocalAddress};
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// Active open.
     pub(crate) fn open(
         now: Instant,

@@ -5,11 +5,11 @@ use wire::{IcmpError, IcmpKind};
 use super::connection::{Connection, Event};
 use super::state::ending::AbortReason;
 use crate::names::SubflowId;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::subflow::State;
 use crate::time::Instant;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// An ICMP error about a segment of `subflow` has come. Panics when there is no such subflow.
     ///
     /// It counts only if the segment is outstanding (RFC 5927 §4.1), which who did not see it can only guess. A hard error

@@ -10,7 +10,7 @@ use super::options::join_option;
 use super::state::reset::ResetReason;
 use crate::config::KernelPaths;
 use crate::names::{SubflowId, Tuple};
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::subflow::{Join, State, Subflow};
 use crate::time::Instant;
 
@@ -20,7 +20,7 @@ const DYNAMIC_PORTS: std::ops::RangeInclusive<u16> = 49_152..=u16::MAX;
 /// As many subflows may be half open, however few may be open.
 const FEWEST_HALF_OPEN: u8 = 8;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// Opens a subflow from a local to a remote address. Nothing happens when MPTCP is not spoken, an address is
     /// unknown, or there are as many subflows as may be.
     pub(super) fn join(&mut self, now: Instant, local_id: u8, remote_id: u8, backup: bool) {

@@ -4,14 +4,14 @@ use wire::MptcpOption;
 
 use super::connection::Connection;
 use crate::numbers::{Dsn, Ours};
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::Instant;
 use crate::trace::FallbackReason;
 
 /// MP_FAIL is sent so many times more by itself before the subflow is given up.
 const FAIL_RETRIES: u32 = 6;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// MP_FAIL goes out with every acknowledgment until the infinite mapping comes; this one at once.
     pub(super) fn send_fail(&mut self, now: Instant, r: usize) {
         let Some(held) = &mut self.contexts[r].held else { return };

@@ -6,11 +6,11 @@ use super::connection::{Connection, Event};
 use super::options::mptcp_options;
 use super::state::ending::AbortReason;
 use super::state::reset::ResetReason;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::subflow::State;
 use crate::time::Instant;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// Gives up at once: every subflow is reset, under MPTCP with MP_FASTCLOSE and the peer's key (RFC 8684 §3.5,
     /// option R).
     pub fn abort(&mut self, now: Instant) {

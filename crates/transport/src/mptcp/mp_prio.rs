@@ -3,10 +3,10 @@
 use wire::MptcpOption;
 
 use super::connection::Connection;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::Instant;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// Changes the priority of all subflows of a local address, as when its network becomes metered.
     pub fn set_address_backup(&mut self, now: Instant, local_id: u8, backup: bool) {
         self.set_clock(now);

@@ -13,7 +13,7 @@ use wire::{
 use super::connection::Connection;
 use super::state::receive_stream::ReceiveStream;
 use crate::offset::Offset;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::subflow::{State, Subflow};
 use crate::time::Instant;
 use crate::waits::Sending;
@@ -113,14 +113,14 @@ impl Header {
     /// Of a segment that leaves at place `seq` of an established subflow. With it the peer has the acknowledgment that it was
     /// owed.
     #[inline(always)]
-    pub fn of<P: Stream>(now: Instant, subflow: &mut Subflow<P>, rx: &mut ReceiveStream<P>, seq: u64) -> Self {
+    pub fn of<P: Sendable>(now: Instant, subflow: &mut Subflow<P>, rx: &mut ReceiveStream<P>, seq: u64) -> Self {
         let window = rx.announce(now, subflow);
         subflow.ack.sent();
         Header { seq: subflow.our_number(seq).on_wire(), ack: subflow.their_number(subflow.rcv_nxt).on_wire(), window }
     }
 }
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// As [`segment_into`](Self::segment_into), of a usual subflow.
     #[inline(always)]
     fn compact_into(&mut self, now: Instant, r: usize, seq: u64, out: &mut Compact<P>) {

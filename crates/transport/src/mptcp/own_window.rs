@@ -8,10 +8,10 @@
 //! is therefore not followed.
 
 use super::connection::Connection;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::Instant;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// How much of a segment of `len` bytes the subflow's own window allows to send now. None: nothing. Where nothing is
     /// outstanding a part is sent, else it is better to wait until the window opens (RFC 9293 §3.8.6.2.1).
     #[inline]

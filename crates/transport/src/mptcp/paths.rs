@@ -3,14 +3,14 @@
 
 use crate::names::SubflowId;
 use crate::path_manager::{PathAction, PathContext, PathEvent, PathPolicy};
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::{Duration, Instant};
 use crate::trace::ReinjectionReason;
 use wire::Segment;
 
 use super::connection::{Connection, Event};
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// Asks the path manager and does what it wants.
     pub(super) fn manage_paths(&mut self, now: Instant, event: PathEvent) {
         if !self.level.is_multipath() || self.ending.over {

@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::outgoing::Outgoing;
 use super::state::plan::{Kind, SendPlan};
 use crate::offset::Offset;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::scheduler::{Repair, SubflowSet, usable};
 use crate::time::Instant;
 use crate::trace::{ReinjectionReason, Sent};
@@ -18,7 +18,7 @@ pub(super) enum PlannedSend {
     Nothing,
 }
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// The plan, with a place for each subflow.
     pub(super) fn plan_mut(&mut self) -> &mut SendPlan {
         let plan = self.plan.get_or_insert_with(Box::default);

@@ -3,13 +3,13 @@
 
 use super::connection::Connection;
 use super::outgoing::Outgoing;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::recovery::Frto;
 use crate::time::Instant;
 use crate::trace::Sent;
 use wire::Flags;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// A probe on subflow `r`: new data when there is some and the peer has room, whatever the congestion window;
     /// else the last segment again. False when there is nothing outstanding any more.
     pub(super) fn tail_loss_probe(&mut self, now: Instant, r: usize, out: &mut Outgoing<P>) -> bool {

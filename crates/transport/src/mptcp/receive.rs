@@ -6,7 +6,7 @@ use wire::{Compact, Dss, Flags, MptcpOption, SackBlocks, Segment};
 use super::connection::Connection;
 use crate::names::SubflowId;
 use crate::numbers::Dsn;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::arrival::{Arrival, known};
 use crate::tcp::receive::Verdict;
 use crate::tcp::subflow::State;
@@ -16,7 +16,7 @@ use crate::trace::{Direction, FallbackReason};
 /// Address ids in one REMOVE_ADDR: what fits beside timestamps.
 const MAX_REMOVED: usize = 8;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// A segment for `subflow`; its content is taken out.
     pub(crate) fn receive(&mut self, now: Instant, subflow: SubflowId, segment: &mut Segment<P>) {
         if let Some(mut compact) = Compact::of(segment) {

@@ -2,12 +2,12 @@
 
 use super::connection::Connection;
 use crate::offset::Offset;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::scheduler::Repair;
 use crate::time::{Duration, Instant};
 use crate::trace::ReinjectionReason;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// How losses are repaired across subflows.
     pub(super) fn repair(&self) -> Repair {
         if self.silence.is_some() { Repair::Kernel } else { Repair::Prompt }

@@ -5,11 +5,11 @@ use wire::MptcpOption;
 use super::connection::Connection;
 use super::state::reset::ResetReason;
 use crate::path_manager::PathEvent;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::{Duration, Instant};
 use crate::trace::ReinjectionReason;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// The interface with a local address is gone, says whoever drives the connection: the path manager decides what is
     /// done about it.
     pub fn address_gone(&mut self, now: Instant, local_id: u8) {

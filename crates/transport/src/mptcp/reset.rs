@@ -6,7 +6,7 @@ use super::connection::Connection;
 use super::options::mptcp_options;
 use super::state::ending::AbortReason;
 use super::state::reset::{ResetReason, TRANSIENT};
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::subflow::{ResetAnswer, State};
 use crate::time::{Duration, Instant};
 use crate::trace::ReinjectionReason;
@@ -14,7 +14,7 @@ use crate::trace::ReinjectionReason;
 /// Between two challenge ACKs of a subflow.
 const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// The peer has reset a subflow. What is said of MP_FAIL holds too: data from there on will not be acknowledged
     /// at the data level and is sent again on other subflows (RFC 8684 §3.7).
     pub(super) fn receive_reset(&mut self, now: Instant, r: usize, segment: &Segment<P>) {

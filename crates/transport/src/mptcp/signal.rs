@@ -3,7 +3,7 @@
 use wire::{Flags, MptcpOption, RareOptions, Segment};
 
 use super::connection::Connection;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::{Duration, Instant};
 use crate::trace::Direction;
 
@@ -14,7 +14,7 @@ const MAX_IN_A_ROW: u8 = 2;
 /// The pause after them is a round trip, of which little may be known yet.
 const MIN_PAUSE: Duration = Duration::from_millis(1);
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// Control options may go out on it: before, acknowledgments are bound to the handshake's own options.
     pub(super) fn may_signal(&self, r: usize) -> bool {
         let subflow = &self.subflows[r];

@@ -2,11 +2,11 @@
 
 use super::connection::Connection;
 use super::outgoing::{Attempt, Outgoing};
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::scheduler::{MinRtt, SubflowSet, usable};
 use crate::time::{Duration, Instant};
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// The choice for new data among `all`, a bit for each subflow. Only subflows that can have got room since none had it
     /// are looked at.
     #[inline]

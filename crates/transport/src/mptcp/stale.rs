@@ -5,7 +5,7 @@
 
 use super::connection::Connection;
 use crate::offset::Offset;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::scheduler::SubflowSet;
 use crate::tcp::subflow::Subflow;
 use crate::time::Instant;
@@ -16,7 +16,7 @@ const PAGE_BYTES: u64 = 32_768;
 /// After so many periods of the data level's timer without a word from a subflow it is stale (`stale_loss_cnt`).
 const STALE_PERIODS: u32 = 4;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// The data level's timer: the oldest page goes out again on a subflow where nothing is under way; on a backup only the
     /// second time that nothing was heard of the others. A subflow from which
     /// nothing was heard for four periods is stale, and what it has goes to others.

@@ -5,14 +5,14 @@ use super::state::context::SubflowContext;
 use super::state::ending::AbortReason;
 use super::state::reset::ResetReason;
 use crate::names::SubflowId;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::scheduler::Repair;
 use crate::tcp::subflow::State;
 use crate::tcp::timers::Expired;
 use crate::time::Instant;
 use crate::trace::{FallbackReason, ReinjectionReason};
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// To be called at [`next_timeout`](Self::next_timeout); then `transmit`. Called too early, it only finds
     /// out when it should have been.
     pub fn handle_timeout(&mut self, now: Instant) {

@@ -12,7 +12,7 @@ use super::state::usual::Usual;
 use crate::congestion::{Phase, View};
 use crate::names::SubflowId;
 use crate::offset::Offset;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::scheduler::{Decision, Demand, PacketScheduler, SubflowSet, usable};
 use crate::tcp::subflow::{State, Subflow};
 use crate::time::Instant;
@@ -34,7 +34,7 @@ fn finite(ssthresh: f64) -> Option<f64> {
     ssthresh.is_finite().then_some(ssthresh)
 }
 
-fn timers<P: Stream>(subflow: &Subflow<P>) -> [(Timer, Instant); SUBFLOW_TIMERS] {
+fn timers<P: Sendable>(subflow: &Subflow<P>) -> [(Timer, Instant); SUBFLOW_TIMERS] {
     let first = match subflow.state {
         State::TimeWait => Timer::TimeWait,
         State::SynSent | State::SynReceived => Timer::Handshake,
@@ -52,7 +52,7 @@ fn timers<P: Stream>(subflow: &Subflow<P>) -> [(Timer, Instant); SUBFLOW_TIMERS]
     ]
 }
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// From now on `trace` hears what the connection decides; it begins with the subflows that there are. The connection sends
     /// what it would send without.
     pub fn set_trace(&mut self, now: Instant, trace: Box<dyn Trace>) {

@@ -6,13 +6,13 @@ use wire::{Ecn, Segment};
 use super::connection::Connection;
 use super::outgoing::{Attempt, Form, Outgoing};
 use crate::names::SubflowId;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::subflow::State;
 use crate::time::Instant;
 use crate::trace::Sent;
 use crate::waits::Sending;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// The next segment to send now and the subflow it goes out on. Call until `None`.
     pub fn transmit(&mut self, now: Instant) -> Option<(SubflowId, Segment<P>)> {
         let mut out = Outgoing::default();

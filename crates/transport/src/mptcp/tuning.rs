@@ -4,11 +4,11 @@ use super::connection::Connection;
 use super::first_windows::counted_mss;
 use super::state::tuning::Seen;
 use crate::memory::Ratio;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::subflow::{State, Subflow};
 use crate::time::{Duration, Instant};
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// The buffer has room for a larger window than subflow `r` announces.
     #[cold]
     pub(super) fn grow_window(&mut self, r: usize, len: usize) {

@@ -2,7 +2,7 @@
 
 use super::reorder::Reorder;
 use super::subflow::{State, Subflow};
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::{Duration, Instant};
 
 /// Twice the maximum segment lifetime, as Linux takes it (RFC 9293 §3.4.2 names 4 minutes).
@@ -19,7 +19,7 @@ pub enum Then {
     Closed,
 }
 
-impl<P: Stream> Subflow<P> {
+impl<P: Sendable> Subflow<P> {
     /// The FIN goes out (RFC 9293 §3.10.4).
     pub fn note_fin(&mut self) {
         self.fins.note_sent();

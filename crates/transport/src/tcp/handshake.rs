@@ -9,7 +9,7 @@ use super::subflow::{State, Subflow};
 use crate::Config;
 use crate::congestion::{View, Window};
 use crate::numbers::SeqNumber;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::{Duration, Instant};
 
 /// The least MSS a peer may announce that is taken at its word (RFC 9293 §3.7.1 lets it be absurdly small): options
@@ -26,7 +26,7 @@ const fn default_mss(peer: IpAddr) -> u16 {
 /// A round-trip time that is guessed is not less than this.
 const LEAST_GUESS: Duration = Duration::from_millis(1);
 
-impl<P: Stream> Subflow<P> {
+impl<P: Sendable> Subflow<P> {
     /// Takes what the peer's SYN or SYN/ACK offers.
     pub fn negotiate(&mut self, config: &Config, scale: u8, syn: &Segment<P>) {
         let rare = syn.options.rare.as_deref();

@@ -4,14 +4,14 @@
 use super::recovery::Frto;
 use super::subflow::Subflow;
 use crate::congestion::{Phase, View};
-use crate::queue::Stream;
+use crate::queue::Sendable;
 
 /// Below this a path MTU of IPv4 is not believed, as in Linux (`min_pmtu`): who lies could make segments of few bytes.
 const LEAST_V4: u32 = 552;
 /// What every link of IPv6 takes: who tells of less is not believed at all (RFC 8201 §4).
 const LEAST_V6: u32 = 1_280;
 
-impl<P: Stream> Subflow<P> {
+impl<P: Sendable> Subflow<P> {
     /// A link on the path takes packets of `mtu` bytes at most. What was sent in longer ones has not arrived: it is to go out
     /// again in parts, at once. Answers whether that is news.
     pub fn reduce_path_mtu(&mut self, mtu: u32, view: &mut View) -> bool {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::scoreboard::{Delivered, Scoreboard};
 use crate::congestion::{LostPacket, RateSample};
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::{Duration, Instant};
 
 /// What was known when a segment was sent last.
@@ -144,7 +144,7 @@ impl RateSampler {
     }
 
     /// Looks for segments that were found lost since the last time.
-    pub fn find_lost<P: Stream>(&mut self, board: &Scoreboard<P>) {
+    pub fn find_lost<P: Sendable>(&mut self, board: &Scoreboard<P>) {
         if board.losses() == self.losses {
             return;
         }

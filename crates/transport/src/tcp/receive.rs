@@ -6,7 +6,7 @@ use wire::{Compact, SackBlock, SackBlocks, Segment, Timestamps};
 use super::close::TIME_WAIT;
 use super::subflow::{State, Subflow};
 use crate::numbers::SeqNumber;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::reassembly::{Part, Piece};
 use crate::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ pub enum AtHole<P> {
     Next(Piece<P>),
 }
 
-impl<P: Stream> Subflow<P> {
+impl<P: Sendable> Subflow<P> {
     /// The place of the octet with this sequence number of the peer.
     #[inline]
     pub fn their_seq(&self, seq: u32) -> u64 {

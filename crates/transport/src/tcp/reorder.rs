@@ -1,13 +1,13 @@
 //! What a subflow received behind a hole, and what of it is reported (RFC 2018).
 
 use super::ranges::Ranges;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::reassembly::{Part, Piece};
 use crate::slots::Slots;
 
 /// Data out of order on a subflow, by sequence number. Without memory while there is none: mostly there is none.
 #[derive(Debug)]
-pub struct Reorder<P: Stream> {
+pub struct Reorder<P: Sendable> {
     held: Option<Box<OutOfOrder<P>>>,
     /// What arrived twice and is to be reported (D-SACK, RFC 2883).
     duplicate: Option<Box<(u64, u64)>>,
@@ -15,7 +15,7 @@ pub struct Reorder<P: Stream> {
 
 /// What is held; something is.
 #[derive(Debug)]
-struct OutOfOrder<P: Stream> {
+struct OutOfOrder<P: Sendable> {
     pieces: Slots<Piece<P>>,
     /// Maximal contiguous ranges.
     ranges: Ranges,
@@ -23,7 +23,7 @@ struct OutOfOrder<P: Stream> {
     recent: [u64; 4],
 }
 
-impl<P: Stream> Reorder<P> {
+impl<P: Sendable> Reorder<P> {
     pub fn new() -> Self {
         Reorder { held: None, duplicate: None }
     }
@@ -104,7 +104,7 @@ impl<P: Stream> Reorder<P> {
     }
 }
 
-impl<P: Stream> OutOfOrder<P> {
+impl<P: Sendable> OutOfOrder<P> {
     #[cold]
     fn boxed() -> Box<Self> {
         Box::new(OutOfOrder { pieces: Slots::new(), ranges: Ranges::new(), recent: [0; 4] })

@@ -9,13 +9,13 @@ use wire::SackBlock;
 use super::wholes::{Whole, Wholes};
 use crate::Sending;
 use crate::offset::Offset;
-use crate::queue::{Kept, Stream, push, trim};
+use crate::queue::{Kept, Sendable, push, trim};
 use crate::time::{Duration, Instant};
 
 /// A segment between its first transmission and its cumulative acknowledgment. Sequence numbers are 64 bits and
 /// count from the SYN, which is 0.
 #[derive(Clone, Debug)]
-pub struct Sent<P: Stream> {
+pub struct Sent<P: Sendable> {
     /// First sequence number.
     pub seq: u64,
     /// Place of the first byte in the connection's stream.
@@ -49,7 +49,7 @@ const REINJECTED: u8 = 32;
 /// It is a part of what was sent as one segment.
 const PART: u8 = 64;
 
-impl<P: Stream> Sent<P> {
+impl<P: Sendable> Sent<P> {
     /// Content.
     pub fn payload(&self) -> P {
         self.kept.payload(self.offset.octets())
@@ -167,7 +167,7 @@ impl Copies {
 /// without a search.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Scoreboard<P: Stream> {
+pub struct Scoreboard<P: Sendable> {
     sent: VecDeque<Sent<P>>,
     /// Number of the first of them.
     first: u64,
@@ -183,7 +183,7 @@ pub struct Scoreboard<P: Stream> {
 /// What there is to remember of segments that are missing, or came before others that were.
 #[derive(Debug)]
 #[repr(C)]
-struct Found<P: Stream> {
+struct Found<P: Sendable> {
     /// The end of the highest segment that was selectively acknowledged.
     highest_sacked: u64,
     /// Every segment below this number is sacked or lost already: where the search for losses goes on.
@@ -204,7 +204,7 @@ struct Found<P: Stream> {
     wholes: Option<Box<Wholes<P>>>,
 }
 
-impl<P: Stream> Default for Found<P> {
+impl<P: Sendable> Default for Found<P> {
     fn default() -> Self {
         Found {
             highest_sacked: 0,
@@ -220,7 +220,7 @@ impl<P: Stream> Default for Found<P> {
     }
 }
 
-impl<P: Stream> Scoreboard<P> {
+impl<P: Sendable> Scoreboard<P> {
     pub fn new() -> Self {
         Scoreboard {
             sent: VecDeque::new(),

@@ -9,14 +9,14 @@ use super::scoreboard::{Copies, Delivered};
 use super::subflow::Subflow;
 use crate::congestion::{Controller, Delivery, Phase, Sample, View, Window};
 use crate::numbers::SeqNumber;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::{Duration, Instant};
 use crate::trace::{Spurious, WindowReason};
 
 /// RFC 6675 §2: DupThresh.
 const DUP_THRESH: u32 = 3;
 
-impl<P: Stream> Subflow<P> {
+impl<P: Sendable> Subflow<P> {
     /// Whether losses are found by time (RFC 8985).
     pub fn uses_rack(&self) -> bool {
         self.sack && self.detection.is_by_time()

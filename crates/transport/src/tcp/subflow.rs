@@ -26,7 +26,7 @@ use crate::ends::Ends;
 use crate::names::Tuple;
 use crate::numbers::{Ours, SeqNumber, Theirs};
 use crate::offset::Offset;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::statistics::{ReceivedCounts, SentCounts, WaitedCounts};
 use crate::time::{Duration, Instant};
 
@@ -85,7 +85,7 @@ impl ResetAnswer {
 // data touches is in the first two and in the four that begin with the scoreboard.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Subflow<P: Stream> {
+pub struct Subflow<P: Sendable> {
     pub rcv_nxt: u64,
     pub snd_una: u64,
     pub snd_nxt: u64,
@@ -166,7 +166,7 @@ pub struct Subflow<P: Stream> {
     pub notes: Notes,
 }
 
-impl<P: Stream> Subflow<P> {
+impl<P: Sendable> Subflow<P> {
     /// How many bytes at its beginning nearly every segment touches.
     pub const HOT_BYTES: usize = std::mem::offset_of!(Subflow<P>, ends);
 

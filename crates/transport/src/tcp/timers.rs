@@ -2,7 +2,7 @@
 
 use super::subflow::{State, Subflow};
 use crate::TcpOptions;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::Instant;
 
 /// What follows when the timer has expired.
@@ -26,7 +26,7 @@ pub enum Expired {
     Retransmit { first: bool },
 }
 
-impl<P: Stream> Subflow<P> {
+impl<P: Sendable> Subflow<P> {
     /// Restarts the retransmission timer (RFC 6298 §5.1–5.3).
     pub fn restart_timer(&mut self, now: Instant) {
         self.timer = if self.board.is_empty() { Instant::NEVER } else { now + self.rtt.rto() };

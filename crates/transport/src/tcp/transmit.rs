@@ -4,7 +4,7 @@ use super::subflow::Subflow;
 use crate::Sending;
 use crate::congestion::{Phase, View};
 use crate::offset::Offset;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::Instant;
 
 /// What a data segment carries.
@@ -23,14 +23,14 @@ pub struct DataSegment<P> {
     pub new: bool,
 }
 
-impl<P: Stream> DataSegment<P> {
+impl<P: Sendable> DataSegment<P> {
     /// First sequence number, place in the stream, bytes of data, FIN.
     pub fn extent(&self) -> (u64, Offset, u64, bool) {
         (self.seq, self.offset, self.payload.len() as u64, self.fin)
     }
 }
 
-impl<P: Stream> Subflow<P> {
+impl<P: Sendable> Subflow<P> {
     /// New data at `offset` of the stream, a FIN, or both go out for the first time. The answer is their first sequence number.
     #[inline(always)]
     pub fn send_new(&mut self, now: Instant, (offset, payload, fin): (Offset, &P, bool), view: &mut View) -> u64 {

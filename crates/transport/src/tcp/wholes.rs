@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::offset::Offset;
-use crate::queue::{Kept, Stream};
+use crate::queue::{Kept, Sendable};
 
 /// A segment as it was first sent.
 #[derive(Clone, Debug)]
@@ -19,11 +19,11 @@ pub struct Whole<P> {
 
 /// Those of which a part is outstanding, by their first sequence numbers.
 #[derive(Debug)]
-pub struct Wholes<P: Stream> {
+pub struct Wholes<P: Sendable> {
     kept: BTreeMap<u64, (Offset, P::Kept)>,
 }
 
-impl<P: Stream> Wholes<P> {
+impl<P: Sendable> Wholes<P> {
     pub fn new() -> Self {
         Wholes { kept: BTreeMap::new() }
     }

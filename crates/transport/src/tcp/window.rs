@@ -3,11 +3,11 @@
 use super::rate::RateSampler;
 use super::subflow::Subflow;
 use crate::congestion::{Ack, Controller, Feedback, View, Window};
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::time::{Duration, Instant};
 use crate::trace::WindowReason;
 
-impl<P: Stream> Subflow<P> {
+impl<P: Sendable> Subflow<P> {
     /// Gives the congestion control the feedback that it asks for. `linux`: windows are validated as in Linux; `kernel`: rates are
     /// measured so too.
     pub fn serve(&mut self, feedback: Feedback, linux: bool, kernel: bool) {

@@ -8,12 +8,12 @@ use crate::mptcp::options::mptcp_options;
 use crate::mptcp::state::data_level::Over;
 use crate::numbers::Dsn;
 use crate::offset::Offset;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::reassembly::UNMAPPED;
 use crate::tcp::arrival::known;
 use crate::time::Instant;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// Where the data of a segment belongs, `ahead` octets beyond the first that is missing on its subflow, and up to where it
     /// acknowledges the stream. None: it says more than that, or lies outside of the windows.
     #[inline(always)]

@@ -2,11 +2,11 @@
 
 use crate::mptcp::connection::{Connection, Event};
 use crate::mptcp::state::data_level::Over;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::subflow::State;
 use crate::time::Instant;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// Whether it is time for FINs.
     #[inline(always)]
     pub(in crate::mptcp) fn is_fin_due(&self) -> bool {

@@ -8,10 +8,10 @@ use wire::{Compact, DataNumber, Dss, Mapping, MpCapable, MptcpOption, RareOption
 use crate::mptcp::connection::Connection;
 use crate::mptcp::state::data_level::Over;
 use crate::offset::Offset;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::transmit::DataSegment;
 
-impl<P: Stream> Connection<P> {
+impl<P: Sendable> Connection<P> {
     /// What a segment of subflow `r` says of the stream, whatever it carries.
     #[inline(always)]
     pub(in crate::mptcp) fn dss_of(&mut self, r: usize) -> Option<Dss> {

@@ -1,7 +1,7 @@
 //! What the stream goes over: one TCP connection (RFC 9293), or several subflows (RFC 8684).
 
 use crate::Protocol;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::subflow::Subflow;
 
 /// What the stream goes over.
@@ -71,7 +71,7 @@ impl DataLevel {
 
     /// The peer's window on a subflow; TCP knows it as that of the stream.
     #[inline(always)]
-    pub fn hear_window<P: Stream>(self, subflow: &mut Subflow<P>, ack: u64, window: u64) {
+    pub fn hear_window<P: Sendable>(self, subflow: &mut Subflow<P>, ack: u64, window: u64) {
         if self.over == Over::Multipath {
             subflow.hear_window(ack, window);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::queue::{Stream, trim};
+use crate::queue::{Sendable, trim};
 
 /// The pieces of the stream, in order. Mostly there is one, and it is read before the next comes: that one has a place of its
 /// own.
@@ -13,7 +13,7 @@ pub struct Ready<P> {
     rest: VecDeque<P>,
 }
 
-impl<P: Stream> Ready<P> {
+impl<P: Sendable> Ready<P> {
     pub fn new() -> Self {
         Ready { first: P::empty(), rest: VecDeque::new() }
     }

@@ -4,7 +4,7 @@ use super::ready::Ready;
 use super::waiting::{Early, Waiting};
 use super::window::{ReceiveWindow, Unread};
 use crate::offset::Offset;
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::reassembly::Part;
 use crate::statistics::{DelayHistogram, WaitedCounts};
 use crate::tcp::subflow::Subflow;
@@ -14,7 +14,7 @@ use crate::waits::Waits;
 /// The peer's stream.
 #[derive(Debug)]
 #[repr(C)]
-pub struct ReceiveStream<P: Stream> {
+pub struct ReceiveStream<P: Sendable> {
     pub ready: Ready<P>,
     /// The first byte that has not arrived.
     nxt: Offset,
@@ -32,7 +32,7 @@ pub struct ReceiveStream<P: Stream> {
     pub waits: Option<Box<Waits>>,
 }
 
-impl<P: Stream> ReceiveStream<P> {
+impl<P: Sendable> ReceiveStream<P> {
     pub fn new(window: ReceiveWindow) -> Self {
         ReceiveStream {
             nxt: Offset::FIRST,

@@ -1,12 +1,12 @@
 //! The stream that this host sends: what was written, sent and acknowledged at the data level.
 
 use crate::offset::Offset;
-use crate::queue::{SendQueue, Stream};
+use crate::queue::{SendQueue, Sendable};
 
 /// Edges of the stream, and its bytes from the first unacknowledged on.
 #[derive(Debug)]
 #[repr(C)]
-pub struct SendStream<P: Stream> {
+pub struct SendStream<P: Sendable> {
     /// First byte not acknowledged at the data level.
     una: Offset,
     /// The peer's window ends here.
@@ -22,7 +22,7 @@ pub struct SendStream<P: Stream> {
     blocks: u64,
 }
 
-impl<P: Stream> SendStream<P> {
+impl<P: Sendable> SendStream<P> {
     pub fn new() -> Self {
         SendStream {
             end: Offset::FIRST,

@@ -3,7 +3,7 @@
 //!
 //! [`Repair::Kernel`]: crate::scheduler::Repair::Kernel
 
-use crate::queue::Stream;
+use crate::queue::Sendable;
 use crate::tcp::subflow::Subflow;
 use crate::time::Duration;
 
@@ -40,7 +40,7 @@ pub struct Silence {
 
 impl Silence {
     /// What was heard of is no longer stale; windows may have opened.
-    pub fn hear<P: Stream>(&mut self, subflows: &[Subflow<P>]) {
+    pub fn hear<P: Sendable>(&mut self, subflows: &[Subflow<P>]) {
         self.subflows.resize(subflows.len(), Silent::default());
         for (silent, subflow) in self.subflows.iter_mut().zip(subflows) {
             silent.stale &= silent.since.0 == subflow.snd_una;

@@ -1,7 +1,7 @@
 //! Data that is in order on its subflow and waits at the connection for what precedes it in the stream.
 
 use crate::offset::Offset;
-use crate::queue::{Kept, Stream};
+use crate::queue::{Kept, Sendable};
 use crate::reassembly::Part;
 use crate::slots::Slots;
 use crate::time::Instant;
@@ -30,7 +30,7 @@ pub struct EarlySlot<K> {
     via: u8,
 }
 
-impl<P: Stream> Part for Early<P> {
+impl<P: Sendable> Part for Early<P> {
     type Slot = EarlySlot<P::Kept>;
 
     #[inline]

@@ -1,10 +1,10 @@
 //! What is too long for the path (RFC 1191 §6.4): segments of which only parts can arrive.
 
 use super::{LOST, PART, RETRANSMITTED, SACKED, Scoreboard, Sent};
-use crate::queue::{Kept, Stream};
+use crate::queue::{Kept, Sendable};
 use crate::tcp::wholes::Wholes;
 
-impl<P: Stream> Scoreboard<P> {
+impl<P: Sendable> Scoreboard<P> {
     /// Segments with more than `most` bytes of data have not arrived, unless they were selectively acknowledged: they are lost, and
     /// are parts of at most so many bytes from now on. Answers the parts, first and next sequence number of each, in order.
     #[cold]
