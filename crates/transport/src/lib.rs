@@ -12,7 +12,8 @@
 //!
 //! Nothing here knows a wall clock, draws from a global random source or iterates in hash order: the same calls give
 //! the same segments. Keys, nonces and initial sequence numbers come from the seeded generator a host is made with, or from
-//! a source given with [`Host::with_source`]. Times are [`Instant`]s on the driver's clock, in nanoseconds, windows are segments, data is bytes.
+//! a source given with [`Host::with_source`]. Times are [`Instant`]s of the driver's clock, windows are segments, data is
+//! bytes.
 
 mod backlog;
 mod by_tuple;

@@ -160,7 +160,7 @@ impl Duration {
         self.0 / NANOS_PER_MICRO
     }
 
-    /// Seconds: nanoseconds times 10⁻⁹, which may be the last bit beside their quotient by 10⁹.
+    /// Seconds: nanoseconds times 10⁻⁹, which may differ from their quotient by 10⁹ in the last bit.
     #[inline(always)]
     #[must_use]
     pub const fn as_secs_f64(self) -> f64 {

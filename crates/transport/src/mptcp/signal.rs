@@ -92,7 +92,7 @@ impl<P: Sendable> Connection<P> {
         false
     }
 
-    /// `control_timer` is no later than `at`.
+    /// The timer of what is due at the level of MPTCP expires at `at` at the latest.
     pub(super) fn arm_control(&mut self, at: Instant) {
         self.control.next_at = self.control.next_at.min(at);
         self.wake_by(at);
