@@ -1,4 +1,4 @@
-"""The machine's wall clock may jump at any time: nothing that waits or measures reads it."""
+"""The wall clock may jump: nothing that waits or measures reads it. The transport's times have their unit in a type."""
 
 import re
 from pathlib import Path
@@ -19,3 +19,18 @@ def test_nothing_that_waits_or_measures_reads_the_wall_clock() -> None:
                 found[str(file.relative_to(ROOT))] = count
     assert looked_at > 500
     assert found == {}
+
+
+BARE = re.compile(r"\b\w+_ns\b\)?: (?:&mut |&)?(?:Option<|Vec<|\[)?u64\b|\bfn \w+_ns\([^)]*\) -> (?:Option<)?u64\b")
+READ_ELSEWHERE = {"config.rs", "statistics.rs", "trace.rs"}
+"""Settings of a scenario, counters for a driver, events that are serialised: integers with the unit in their names."""
+
+
+def test_in_the_transport_the_unit_of_a_time_is_in_its_type() -> None:
+    sources = ROOT / "crates/transport/src"
+    found = {
+        str(file.relative_to(sources))
+        for file in sources.rglob("*.rs")
+        if BARE.search(file.read_text(encoding="utf-8"))
+    }
+    assert found == READ_ELSEWHERE
