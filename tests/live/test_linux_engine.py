@@ -207,7 +207,8 @@ def test_how_losses_are_found_is_the_one_thing_of_tcp_that_the_kernel_is_told() 
 
 
 def test_the_kernels_own_window_validation_is_no_departure_and_other_options_are() -> None:
-    own = Scenario.from_toml(TWO_PATHS, "live.toml", ['connection.m.tcp={ window_validation = "linux", tso = true }'])
+    kernels = '{ window_validation = "linux", tso = true, receiver = "linux" }'
+    own = Scenario.from_toml(TWO_PATHS, "live.toml", [f"connection.m.tcp={kernels}"])
     assert ENGINES["linux"].unsupported(own) == []
     paced = Scenario.from_toml(TWO_PATHS, "live.toml", ["connection.m.tcp={ pacing = true }"])
     assert [problem.key for problem in ENGINES["linux"].unsupported(paced)] == ["connection.m.tcp.pacing"]

@@ -50,7 +50,7 @@ fn what_there_is_not_is_refused_in_words() {
     assert!(refused("oliya", &[]).ends_with("; did you mean \"olia\"?"));
     assert!(!refused("vivace", &[]).contains("did you mean"));
     let cases: [(&str, &str, Value, &str); 5] = [
-        ("reno", "k", 0.5.into(), "congestion control \"reno\": found the parameter \"k\"; expected no parameters"),
+        ("reno", "k", 0.5.into(), "congestion control \"reno\": found the parameter \"k\"; expected variant"),
         (
             "lia",
             "varient",

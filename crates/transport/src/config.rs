@@ -59,6 +59,16 @@ words! {
     }
 }
 
+words! {
+    /// What a receiver does while data is missing.
+    pub enum Receiver {
+        /// It acknowledges each segment that comes behind the hole, with the window that it told before.
+        Usual = "usual",
+        /// As the kernel does: such segments enlarge the window too, and acknowledgments of them wait for each other.
+        Linux = "linux",
+    }
+}
+
 declared! {
     /// How TCP behaves, on each subflow. The defaults are Linux's.
     #[serde(default)]
@@ -83,8 +93,13 @@ declared! {
         /// spread segments over the round trip
         pacing: bool = flag("pacing", false),
         /// of TCP connections, send segments in the groups in which Linux hands them to its network device (segmentation offload):
-        /// the last of a group carries PSH, and a small group may wait for the next acknowledgment
+        /// the last of a group carries PSH, and a small group may wait for the next acknowledgment. Of Multipath TCP with the
+        /// scheduler `linux`, segments have the kernel's size: DATA_ACKs have 4 bytes until data comes
         tso: bool = flag("tso", false),
+        /// what a receiver does while data is missing: `"usual"` acknowledges each segment that comes behind the hole, with the
+        /// window that it told before; with `"linux"` the window grows with such segments, and when three were acknowledged, the
+        /// next wait up to 1.1 ms for each other. What a sender takes from such acknowledgments is the kernel's too
+        receiver: Receiver = word("receiver", "usual", Receiver::WORDS),
         /// hold back a short segment while data is outstanding (RFC 9293 §3.7.4)
         nagle: bool = flag("nagle", true),
         /// offer timestamps (RFC 7323)

@@ -47,7 +47,8 @@ mod algorithm_tests;
 pub use ::algorithm;
 pub use ::algorithm::plugin;
 pub use config::{
-    Config, Growth, IpFields, KernelPaths, LossDetection, Protocol, ReceiveBuffer, TcpOptions, WindowValidation,
+    Config, Growth, IpFields, KernelPaths, LossDetection, Protocol, ReceiveBuffer, Receiver, TcpOptions,
+    WindowValidation,
 };
 pub use host::Host;
 pub use mptcp::{AbortReason, Connection, Event, Form, Outgoing, ResetReason, SUBFLOW_LIMIT};

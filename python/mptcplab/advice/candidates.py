@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from mptcplab import registry
 from mptcplab.advice import formats
 
 CONTROLS: Final = ("cubic", "reno", "bbr", "ewtcp", "lia", "olia", "balia", "wvegas", "mppert", "dctcp")
@@ -115,9 +114,8 @@ class Candidate:
         return self.backup if len(self.paths) > 1 else ()
 
     def _control(self) -> Any:  # noqa: ANN401 - a name, or a table
-        entry = registry.find("congestion", self.congestion)
-        variant = None if entry is None else entry.parameter("variant")
-        if self.congestion in SINGLE and self.stock and variant is not None:
+        # Reno in whole segments is less than one segment from Reno in real numbers.
+        if self.stock and self.congestion in ("cubic", "bbr"):
             return {"name": self.congestion, "variant": "linux"}
         return self.congestion
 

@@ -39,6 +39,7 @@ mod olia_linux;
 mod per_subflow;
 mod pert;
 mod reno;
+mod reno_linux;
 mod responding;
 mod rfc8382;
 mod round;
@@ -49,7 +50,7 @@ mod wvegas_linux;
 built_in! {
     /// A controller: the built-in ones without a virtual call, one from outside by its box.
     enum Controller, dyn CongestionControl:
-    reno::Reno: Classic<Reno>,
+    reno::Reno: Classic<Reno> | reno_linux::RenoLinux: PerSubflow<RenoLinux>,
     cubic::Cubic: PerSubflow<Cubic> | cubic_linux::CubicLinux: PerSubflow<CubicLinux>,
     ewtcp::Ewtcp: Classic<Ewtcp>,
     coupled::Coupled: Classic<Coupled>,

@@ -1,7 +1,7 @@
 //! Reno (RFC 5681): on each subflow by itself, so under MPTCP it is the uncoupled control of Khalili 2013 §II.
 
 use super::{Rule, View};
-use crate::algorithm::{About, Algorithm, Capability, Given, Make};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::plugin::Origin;
 
 /// w ← w + 1/w per segment acknowledged, w ← w/2 on loss.
@@ -10,6 +10,7 @@ pub struct Reno;
 
 impl Algorithm for Reno {
     const ABOUT: About = About::new(<Reno as Rule>::NAME, "uncoupled: +1/w per ACK, halved on loss", "RFC 5681")
+        .parameters(&[Parameter::variant("in real numbers, or in whole segments as Linux counts (\"linux\")")])
         .with(Capability::InKernel);
 }
 

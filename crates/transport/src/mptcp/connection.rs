@@ -36,7 +36,7 @@ use crate::tcp::subflow::{State, Subflow};
 use crate::time::Instant;
 use crate::time_wait::Resting;
 use crate::waits::{Sending, WaitByteNs};
-use crate::{Config, IpFields, WindowValidation};
+use crate::{Config, IpFields, Receiver, WindowValidation};
 
 /// How many subflows a connection can have in its life, those that are gone counted: each that was established keeps its
 /// id and its counters, and sets of them are words of the machine. The ids of failed joins are given out again. One more is not opened; one that the peer opens is refused with
@@ -141,6 +141,8 @@ impl<P: Sendable> Connection<P> {
         let origin = Origin::new(initiator, secrets.generator());
         let scheduler = config.scheduler.make(&origin);
         let as_linux = level.is_multipath() && scheduler.repair() == Repair::Kernel;
+        let mut rx = ReceiveStream::new(first_receive_window(&config, initiator));
+        rx.short_acks = as_linux && config.tcp.tso;
         Connection {
             subflows: Vec::new(),
             views: Vec::new(),
@@ -155,7 +157,7 @@ impl<P: Sendable> Connection<P> {
             clock: Instant::ZERO,
             numbers: DataNumbers::new(key),
             tx: SendStream::new(),
-            rx: ReceiveStream::new(first_receive_window(&config, initiator)),
+            rx,
             timers: StreamTimers::new(),
             burst: (SubflowSet::default(), 0),
             unadopted: SubflowSet::default(),
@@ -299,8 +301,8 @@ impl<P: Sendable> Connection<P> {
 
     /// The next piece of the stream from the peer, in order.
     pub fn read(&mut self) -> Option<P> {
-        let (payload, opened) = self.rx.read(self.clock, self.config.mss)?;
-        if opened {
+        let (payload, may_open) = self.rx.read(self.clock)?;
+        if may_open && self.reading_opens() {
             self.acknowledge_everywhere();
         }
         if self.rx.window.round_is_over(self.clock) {
@@ -310,6 +312,14 @@ impl<P: Sendable> Connection<P> {
             self.acknowledge_pushed();
         }
         Some(payload)
+    }
+
+    /// Whether the peer should be told at once that reading has opened the window. Of Linux an acknowledgment that is due has left
+    /// before.
+    #[cold]
+    fn reading_opens(&mut self) -> bool {
+        let left_before = self.config.tcp.receiver == Receiver::Linux && self.due.acks.0 != 0;
+        !left_before && self.rx.opens(self.config.mss)
     }
 
     /// Everything has been read: what came with PSH is acknowledged now. Its sender may have nothing else to send before it

@@ -6,6 +6,7 @@ use super::connection::{Connection, Event};
 use super::state::reset::ResetReason;
 use super::state::verifying::MapRange;
 use super::state::waiting::Early;
+use crate::Receiver;
 use crate::numbers::Dsn;
 use crate::offset::Offset;
 use crate::queue::Sendable;
@@ -56,6 +57,9 @@ impl<P: Sendable> Connection<P> {
             }
         }
         self.take_data::<{ known::NOTHING }>(now, r, seq, (offset, options.timestamps), payload);
+        if self.rx.short_acks {
+            self.acknowledge_long();
+        }
     }
 
     /// Data that may be taken, with its place in the stream, if that is known.
@@ -96,9 +100,21 @@ impl<P: Sendable> Connection<P> {
         subflow.received.data_segments += 1;
         let piece = Piece { at: seq, payload, offset, arrived_at: now };
         let Some(piece) = piece.above(subflow.rcv_nxt) else { return };
-        // Acknowledge at once (RFC 5681 §4.2).
-        subflow.ack.now = true;
-        self.due.acks.insert(r);
+        if self.config.tcp.receiver == Receiver::Linux {
+            self.data_at_hole_as_linux(now, r, piece);
+        } else {
+            // Acknowledge at once (RFC 5681 §4.2).
+            subflow.ack.now = true;
+            self.due.acks.insert(r);
+            self.place_at_hole(now, r, piece);
+        }
+        self.check_end_of_stream(r);
+    }
+
+    /// The piece is kept, or fills the first hole.
+    #[inline(always)]
+    pub(super) fn place_at_hole(&mut self, now: Instant, r: usize, piece: Piece<P>) {
+        let subflow = &mut self.subflows[r];
         let room = self.rx.window.allows_pieces(subflow.reorder.len());
         match subflow.take_at_hole(piece, room) {
             AtHole::Behind => {}
@@ -109,7 +125,6 @@ impl<P: Sendable> Connection<P> {
                 }
             }
         }
-        self.check_end_of_stream(r);
     }
 
     /// Data came in order on its subflow, and no hole is behind it.

@@ -14,11 +14,14 @@ use crate::tcp::subflow::Subflow;
 
 /// DSS on a data segment: 64-bit DATA_ACK and DSN (RFC 8684 figure 9): 26 bytes, aligned.
 const DATA_DSS_LEN: u32 = 28;
+/// The same with a DATA_ACK of 32 bits: 22 bytes, aligned.
+const SHORT_DSS_LEN: u32 = 24;
 
 impl<P: Sendable> Connection<P> {
     /// Octets of data in a full segment: options take from the MSS (RFC 9293 §3.7.1).
     pub(super) fn segment_octets(&self, subflow: &Subflow<P>) -> u32 {
-        let dss = if self.level.is_multipath() || self.fallback.tells() { DATA_DSS_LEN } else { 0 };
+        let long = if self.rx.short_acks { SHORT_DSS_LEN } else { DATA_DSS_LEN };
+        let dss = if self.level.is_multipath() || self.fallback.tells() { long } else { 0 };
         let timestamps = if subflow.timestamps { wire::TIMESTAMPS_LEN as u32 } else { 0 };
         subflow.mss.saturating_sub(dss + timestamps).max(1)
     }
@@ -59,6 +62,7 @@ impl<P: Sendable> Connection<P> {
                     && !self.fallback.receives_single()
                     && !self.ending.data_fin_sent
                     && !self.fallback.checksum()
+                    && !self.rx.short_acks
             }
         }
     }
@@ -83,8 +87,45 @@ impl<P: Sendable> Connection<P> {
         self.level.set_fully_established();
     }
 
+    /// Data of the peer has come with a DSN of 64 bits: from now on DATA_ACKs have 8 bytes instead of 4, as the kernel's
+    /// (`mptcp_established_options_dss`, `use_64bit_ack`). Each may have "either 4 or 8 octets" (RFC 8684 §3.3).
+    #[cold]
+    pub(super) fn acknowledge_long(&mut self) {
+        self.rx.short_acks = false;
+        (0..self.subflows.len()).for_each(|r| self.update_segment_octets(r));
+    }
+
     /// Options changed that data goes with. While the infinite mapping is told, segments leave it as much room as a DSS takes.
     pub(super) fn update_segment_octets(&mut self, r: usize) {
         self.views[r].mss = self.segment_octets(&self.subflows[r]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{arrives, data, established};
+    use crate::Protocol;
+    use crate::time::Instant;
+    use wire::DataNumber;
+
+    /// Linux 6.12, `use_64bit_ack`: a DSS with a mapping takes 24 bytes before, and 28 after. No timestamps here.
+    #[test]
+    fn a_kernels_data_ack_is_short_until_data_has_come() {
+        let mut c = established(Protocol::Mptcp, 1);
+        c.rx.short_acks = true;
+        c.usual.forget();
+        c.update_segment_octets(0);
+        c.offer(1 << 20);
+        let told = |segment: wire::Segment<wire::Span>| {
+            (segment.options.dss.and_then(|dss| dss.data_ack), segment.header_len(), segment.payload.len)
+        };
+        let long = c.data_ack().on_wire();
+        let (_, before) = c.transmit(Instant::from_millis(1)).unwrap();
+        assert_eq!(told(before), (Some(DataNumber::Short(long as u32)), 20 + 24, 1_460 - 24));
+        let segment = data(&c, 1, 0, 1_000, 1_000);
+        arrives(&mut c, Instant::from_millis(2), 0, segment);
+        let (_, after) = c.transmit(Instant::from_millis(2)).unwrap();
+        let long = c.data_ack().on_wire();
+        assert_eq!(told(after), (Some(DataNumber::Long(long)), 20 + 28, 1_460 - 28));
     }
 }

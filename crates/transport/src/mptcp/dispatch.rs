@@ -40,6 +40,7 @@ impl<P: Sendable> Lookup for Subflows<'_, P> {
             queued_buffers: self.plan.and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.ranges() as u64),
             segment_bytes: subflow.mss,
             silent: self.silence.is_some_and(|silence| silence.of(r).stale),
+            in_groups: subflow.groups.is_some(),
         }
     }
 

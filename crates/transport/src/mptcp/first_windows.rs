@@ -4,7 +4,7 @@ use super::state::tuning::Tuning;
 use super::state::window::ReceiveWindow;
 use crate::memory::{self, Ratio};
 use crate::tcp::rcv_ssthresh::RcvSsthresh;
-use crate::{Config, Protocol, ReceiveBuffer};
+use crate::{Config, Protocol, ReceiveBuffer, Receiver};
 
 /// The window that a SYN announces: of a fixed buffer all; otherwise, as Linux, whole segments in half of the first buffer, where
 /// an answer knows that timestamps take 12 bytes of each.
@@ -19,8 +19,14 @@ pub(super) fn first_window(config: &Config, initiator: bool) -> u64 {
 
 /// The window of a new connection.
 pub(super) fn first_receive_window(config: &Config, initiator: bool) -> ReceiveWindow {
-    let tuning = Tuning::new(counted_mss(config), config.protocol == Protocol::Mptcp);
-    ReceiveWindow::new(config.receive_buffer, first_window(config, initiator), tuning)
+    let mut tuning = Tuning::new(counted_mss(config), config.protocol == Protocol::Mptcp);
+    let (shared, linux) = (tuning.shared, config.tcp.receiver == Receiver::Linux);
+    tuning.read_later |= linux;
+    let mut window = ReceiveWindow::new(config.receive_buffer, first_window(config, initiator), tuning);
+    if shared && linux {
+        window.forget_syn();
+    }
+    window
 }
 
 /// The largest segment of data that Linux counts with, for the window: timestamps take 12 bytes of it.

@@ -15,6 +15,7 @@ mod fixture;
 mod handshake;
 mod icmp;
 mod join;
+mod linux_receiver;
 mod mp_fail;
 mod mp_fastclose;
 mod mp_prio;

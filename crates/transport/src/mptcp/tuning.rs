@@ -12,8 +12,22 @@ impl<P: Sendable> Connection<P> {
     /// The buffer has room for a larger window than subflow `r` announces.
     #[cold]
     pub(super) fn grow_window(&mut self, r: usize, len: usize) {
+        let (subflow, mss) = (&mut self.subflows[r], counted_mss(&self.config));
+        let grew = subflow.rcv_ssthresh.arrived(len as u64, subflow.reorder.len(), mss);
+        self.window_grew(r, grew);
+    }
+
+    /// The same, for a segment behind a hole beside `behind` others (Linux's `tcp_data_queue_ofo`).
+    #[cold]
+    pub(super) fn grow_window_behind_hole(&mut self, r: usize, len: usize, behind: usize) {
+        let mss = counted_mss(&self.config);
+        let grew = self.subflows[r].rcv_ssthresh.arrived_behind_hole(len as u64, behind, mss);
+        self.window_grew(r, grew);
+    }
+
+    fn window_grew(&mut self, r: usize, grew: bool) {
         let subflow = &mut self.subflows[r];
-        if subflow.rcv_ssthresh.arrived(len as u64, subflow.reorder.len(), counted_mss(&self.config)) {
+        if grew {
             subflow.ack.window_grew();
             self.rx.window.grow(subflow.rcv_ssthresh.bytes.into());
         }

@@ -1,6 +1,6 @@
 //! The scheduler of Linux 5.19 and later ("default" of the upstream kernel; docs/decisions/0006).
 
-use super::linux_memory::{MAX_BUFFER_MIB, MIB, SendBuffer, memory, pace};
+use super::linux_memory::{EXACT_OVERHEAD_BYTES, MAX_BUFFER_MIB, MIB, SendBuffer, memory, memory_with, pace};
 use super::{Context, Decision, Demand, PacketScheduler, Repair, SubflowSet, usable};
 use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::congestion::View;
@@ -155,8 +155,12 @@ impl Linux {
             return SendBuffer::default();
         }
         let counters = context.counters(r);
-        let held_bytes =
-            memory(counters.unacknowledged_bytes, (counters.queued_bytes, counters.queued_buffers), &group[r]);
+        let (sent, waiting) = (counters.unacknowledged_bytes, (counters.queued_bytes, counters.queued_buffers));
+        let held_bytes = if counters.in_groups {
+            memory_with(EXACT_OVERHEAD_BYTES, sent, waiting, &group[r])
+        } else {
+            memory(sent, waiting, &group[r])
+        };
         SendBuffer { held_bytes, limit_bytes: self.limits[r].bytes, open: !counters.silent }
     }
 

@@ -1,6 +1,6 @@
 //! How losses are found, and what an end remembers for it between acknowledgments.
 
-use crate::{LossDetection, TcpOptions};
+use crate::{LossDetection, Receiver, TcpOptions};
 
 /// How losses are found, and what is remembered for it.
 #[derive(Debug)]
@@ -16,12 +16,15 @@ pub struct Detection {
     shortcuts: bool,
     /// See [`TcpOptions::impatient`].
     impatient: bool,
+    /// Acknowledgments are made and read as in Linux ([`Receiver::Linux`]).
+    as_linux: bool,
 }
 
 impl Detection {
     pub fn new(options: &TcpOptions) -> Self {
         let (by, shortcuts, impatient) = (options.loss_detection, options.shortcuts, options.impatient);
-        Detection { duplicate_acks: 0, last_window: 0, clean: false, by, shortcuts, impatient }
+        let as_linux = options.receiver == Receiver::Linux;
+        Detection { duplicate_acks: 0, last_window: 0, clean: false, by, shortcuts, impatient, as_linux }
     }
 
     /// By time (RFC 8985).
@@ -37,6 +40,11 @@ impl Detection {
 
     pub fn is_impatient(&self) -> bool {
         self.impatient
+    }
+
+    /// Whether acknowledgments are made and read as in Linux.
+    pub fn is_as_linux(&self) -> bool {
+        self.as_linux
     }
 
     #[inline(always)]

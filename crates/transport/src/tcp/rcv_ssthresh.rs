@@ -57,12 +57,23 @@ impl RcvSsthresh {
     /// missing before them. Answers whether the window has grown.
     #[cold]
     pub fn arrived(&mut self, len: u64, behind: usize, mss: u16) -> bool {
-        let mss = u32::from(mss);
+        self.takes(len, 1 + behind, u32::from(mss), LEAST_BYTES)
+    }
+
+    /// A segment of `len` bytes came behind a hole, and `behind` others wait already: it does not count itself yet
+    /// (`tcp_data_queue_ofo`). Answers whether the window has grown.
+    #[cold]
+    pub fn arrived_behind_hole(&mut self, len: u64, behind: usize, mss: u16) -> bool {
+        self.takes(len, behind, u32::from(mss), 0)
+    }
+
+    /// Of at least `least` bytes, beside memory that `held` such segments take.
+    fn takes(&mut self, len: u64, held: usize, mss: u32, least: u64) -> bool {
         self.measure(len.min(u64::from(mss)) as u32, mss);
         let memory = memory::of_segment(len.min(u64::from(mss)));
         let before = self.bytes;
-        let room = self.holds((1 + behind as u64) * memory);
-        if len >= LEAST_BYTES && before < room {
+        let room = self.holds(held as u64 * memory);
+        if len >= least && before < room {
             self.bytes += self.increase(len, memory, mss).min(room - before);
         }
         let measured = self.longest + OPTIONS_BYTES >= mss;

@@ -21,6 +21,10 @@ struct OutOfOrder<P: Sendable> {
     ranges: Ranges,
     /// A number within each of the ranges touched last, the latest first. Of those that are gone nothing is reported.
     recent: [u64; 4],
+    /// What the next report is instead of what is held; nothing: see [`Reorder::freeze`].
+    frozen: ([(u64, u64); 4], u8),
+    /// The first number missing, and how often it was told ([`Reorder::tell`]).
+    told: (u64, u8),
 }
 
 impl<P: Sendable> Reorder<P> {
@@ -47,6 +51,26 @@ impl<P: Sendable> Reorder<P> {
     #[inline(always)]
     pub fn has_blocks(&self) -> bool {
         self.duplicate.is_some() || self.held.is_some()
+    }
+
+    /// What is held is told while `next` is missing. Answers how often it was told before.
+    pub fn tell(&mut self, next: u64) -> u8 {
+        let Some(held) = &mut self.held else { return 0 };
+        let before = if held.told.0 == next { held.told.1 } else { 0 };
+        held.told = (next, before.saturating_add(1));
+        before
+    }
+
+    /// Which of the blocks that are reported, from 0 on, what lies between these numbers would join; their number if none.
+    pub fn block_at(&mut self, from: u64, to: u64) -> usize {
+        let (mut blocks, mut joined) = (0, None);
+        self.report(4, |(left, right)| {
+            if from <= right && left <= to {
+                joined.get_or_insert(blocks);
+            }
+            blocks += 1;
+        });
+        joined.unwrap_or(blocks)
     }
 
     /// Pieces held.
@@ -97,9 +121,26 @@ impl<P: Sendable> Reorder<P> {
     /// Calls `report` with the ranges for at most `limit` SACK blocks: first the one touched last (RFC 2018 §4), then those
     /// before it, then the lowest; each once.
     #[inline]
-    pub fn report(&self, limit: usize, report: impl FnMut((u64, u64))) {
-        if let Some(held) = &self.held {
-            held.report(limit, report);
+    pub fn report(&mut self, limit: usize, report: impl FnMut((u64, u64))) {
+        if let Some(held) = &mut self.held {
+            if held.frozen.1 == 0 {
+                return held.report(limit, report);
+            }
+            let (blocks, count) = std::mem::take(&mut held.frozen);
+            blocks[..count.into()].iter().take(limit).copied().for_each(report);
+        }
+    }
+
+    /// The next report is of what is held by then, whatever comes before it.
+    #[cold]
+    pub fn freeze(&mut self) {
+        let (mut blocks, mut count) = ([(0, 0); 4], 0);
+        self.report(4, |block| {
+            blocks[count] = block;
+            count += 1;
+        });
+        if let Some(held) = &mut self.held {
+            held.frozen = (blocks, count as u8);
         }
     }
 }
@@ -107,7 +148,13 @@ impl<P: Sendable> Reorder<P> {
 impl<P: Sendable> OutOfOrder<P> {
     #[cold]
     fn boxed() -> Box<Self> {
-        Box::new(OutOfOrder { pieces: Slots::new(), ranges: Ranges::new(), recent: [0; 4] })
+        Box::new(OutOfOrder {
+            pieces: Slots::new(),
+            ranges: Ranges::new(),
+            recent: [0; 4],
+            frozen: ([(0, 0); 4], 0),
+            told: (0, 0),
+        })
     }
 
     /// `range` was touched at `at`.
@@ -165,7 +212,7 @@ mod tests {
         }
     }
 
-    fn blocks(r: &Reorder<Span>, limit: usize) -> Vec<(u64, u64)> {
+    fn blocks(r: &mut Reorder<Span>, limit: usize) -> Vec<(u64, u64)> {
         let mut out = Vec::new();
         r.report(limit, |range| out.push(range));
         out
@@ -177,13 +224,13 @@ mod tests {
         for (at, end) in [(10, 20), (30, 40), (50, 60), (31, 41)] {
             r.insert(5, piece(at, end));
         }
-        assert_eq!(blocks(&r, 4), [(30, 41), (50, 60), (10, 20)]);
-        assert_eq!(blocks(&r, 2), [(30, 41), (50, 60)]);
+        assert_eq!(blocks(&mut r, 4), [(30, 41), (50, 60), (10, 20)]);
+        assert_eq!(blocks(&mut r, 2), [(30, 41), (50, 60)]);
         r.insert(5, piece(20, 30));
-        assert_eq!(blocks(&r, 4), [(10, 41), (50, 60)]);
+        assert_eq!(blocks(&mut r, 4), [(10, 41), (50, 60)]);
         assert!(r.pop(5).is_none());
         assert_eq!(r.pop(12).map(|p| (p.at, p.end())), Some((12, 20)));
-        assert_eq!(blocks(&r, 4), [(20, 41), (50, 60)]);
+        assert_eq!(blocks(&mut r, 4), [(20, 41), (50, 60)]);
     }
 
     proptest! {
@@ -210,8 +257,8 @@ mod tests {
                 } else {
                     r.insert(next, piece(at, at + len));
                 }
-                prop_assert_eq!(blocks(&r, 4), blocks(&other, 4));
-                let reported = blocks(&r, 4);
+                prop_assert_eq!(blocks(&mut r, 4), blocks(&mut other, 4));
+                let reported = blocks(&mut r, 4);
                 prop_assert!(reported.is_empty() || at < next || reported[0].0 <= at && at + len <= reported[0].1);
                 while let Some(p) = r.pop(next) {
                     prop_assert_eq!(other.pop(next).map(|q| (q.at, q.end())), Some((p.at, p.end())));
@@ -228,10 +275,10 @@ mod tests {
                 }
                 prop_assert_eq!(&r.held.as_ref().map_or(Vec::new(), |held| held.ranges.all()), &ranges);
                 prop_assert_eq!((r.is_empty(), r.len().min(1)), (ranges.is_empty(), ranges.len().min(1)));
-                let reported = blocks(&r, 4);
+                let reported = blocks(&mut r, 4);
                 prop_assert_eq!(reported.len(), ranges.len().min(4));
                 for limit in 0..4 {
-                    prop_assert_eq!(blocks(&r, limit), &reported[..reported.len().min(limit)]);
+                    prop_assert_eq!(blocks(&mut r, limit), &reported[..reported.len().min(limit)]);
                 }
             }
         }

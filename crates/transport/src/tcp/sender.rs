@@ -1,6 +1,6 @@
 //! What an acknowledgment or a timer does to a sender: loss detection, recovery, undo, window.
 
-use wire::Timestamps;
+use wire::{SackBlocks, Timestamps};
 
 use super::arrival::Arrival;
 use super::rack::Probe;
@@ -126,7 +126,16 @@ impl<P: Sendable> Subflow<P> {
                 duplicate_end = (right <= una && left < right).then_some(right);
                 // What arrived out of order is not what the timestamp is of: it echoes the last segment in order.
                 delivered.copies.echo_ms = None;
-                self.board.selectively_acknowledge(arrival.sack.as_slice(), expand, now, &mut delivered);
+                let mut sorted = SackBlocks::NONE;
+                let blocks = if self.detection.is_as_linux() {
+                    // The lowest first, or what they tell of would look as if it had come in another order.
+                    sorted.clone_from(arrival.sack);
+                    sorted.as_mut_slice().sort_unstable_by_key(|block| expand(block.left));
+                    &sorted
+                } else {
+                    arrival.sack
+                };
+                self.board.selectively_acknowledge(blocks.as_slice(), expand, now, &mut delivered);
             }
         } else if delivered.advanced {
             let known = self.detection.take_duplicates(delivered.segments.saturating_sub(1));
@@ -150,7 +159,7 @@ impl<P: Sendable> Subflow<P> {
         if self.sack {
             delivered.announced = delivered.segments;
         }
-        if let Some(rtt) = delivered.rtt {
+        if let Some(rtt) = self.rtt_by_timestamp(now, arrival, &delivered).or(delivered.rtt) {
             self.rtt.backoff = 0;
             self.take_rtt(rtt, &mut group[r]);
         } else if let (true, false, Some(sent_at)) =
@@ -386,6 +395,7 @@ impl<P: Sendable> Subflow<P> {
         r: usize,
         controller: &mut Controller,
     ) {
+        let mut newly_lost = false;
         if !self.sack {
             // What was sent again in vain makes duplicates too: those that do not acknowledge more than was sent when the last
             // recovery or timeout began tell of no new loss (RFC 6582 §3.2 step 1, `recover`).
@@ -399,7 +409,8 @@ impl<P: Sendable> Subflow<P> {
             let v = &group[r];
             let recovering = v.phase != Phase::Open;
             let rtt_and_reo_wnd = self.rack.rtt_and_reo_wnd(v.min_rtt, v.srtt, recovering, self.board.sacked());
-            let (_, next) = self.board.find_losses_by_time(self.rack.latest, rtt_and_reo_wnd, now);
+            let (found, next) = self.board.find_losses_by_time(self.rack.latest, rtt_and_reo_wnd, now);
+            newly_lost = found && self.detection.is_as_linux();
             self.rack.timer = next.unwrap_or(Instant::NEVER);
         }
         let first = group[r].phase == Phase::Open && self.board.has_unrepaired();
@@ -431,10 +442,25 @@ impl<P: Sendable> Subflow<P> {
             let ssthresh = group[r].ssthresh;
             let pipe = self.pipe();
             let recovery = &mut self.losses.get_or_insert_default().recovery;
-            let cwnd = recovery.window(delivered.announced, pipe, ssthresh, delivered.advanced, first);
+            // In Linux an acknowledgment that tells of another loss does not speed the repair up (`tcp_cwnd_reduction`).
+            let advanced = delivered.advanced && !newly_lost;
+            let cwnd = recovery.window(delivered.announced, pipe, ssthresh, advanced, first);
             self.notes.window(if first { WindowReason::Loss } else { WindowReason::Recovery });
             self.set_window(now, Window { cwnd, ssthresh }, &mut group[r]);
         }
+    }
+
+    /// The round trip that Linux takes where what was sent again is acknowledged and nothing selectively: that of the timestamp, in
+    /// whole milliseconds, whatever else is acknowledged (`tcp_ack_update_rtt`).
+    #[inline]
+    fn rtt_by_timestamp(&self, now: Instant, arrival: &Arrival, delivered: &Delivered) -> Option<Duration> {
+        let again = delivered.says_again || delivered.answered_copy_at.is_some();
+        if !again || !delivered.advanced || !self.detection.is_as_linux() || !arrival.sack.is_empty() {
+            return None;
+        }
+        let echo = arrival.timestamps.filter(|t| self.timestamps && t.echo != 0)?.echo;
+        let ms = Self::ts_now(now).wrapping_sub(echo);
+        (ms < 1 << 19).then(|| Duration::from_millis(ms.max(1).into()))
     }
 
     /// What an acknowledgment with these timestamps tells of copies.

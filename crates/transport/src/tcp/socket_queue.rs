@@ -22,7 +22,7 @@ const WRITE_BYTES: u64 = 65_536;
 const UNSENT_BYTES: u64 = 131_072;
 /// What a buffer takes besides its data: `struct sk_buff`, `struct skb_shared_info`, and the room for headers
 /// (`GRO_MAX_HEAD_PAD`, aligned).
-const OVERHEAD_BYTES: u64 = 256 + 320 + 384;
+pub const OVERHEAD_BYTES: u64 = 256 + 320 + 384;
 /// `tcp_wmem`: the most memory.
 const MOST_MEMORY_BYTES: u64 = 4 << 20;
 

@@ -42,6 +42,8 @@ pub struct Groups {
     several: bool,
     /// When a segment left last.
     last_at: Instant,
+    /// When the present acknowledgment came, and how many segments were outstanding then, lost or not.
+    outstanding: (Instant, u64),
 }
 
 impl Groups {
@@ -51,7 +53,11 @@ impl Groups {
             return true;
         }
         self.queue.arrive(ready.now, ready.edges, view);
-        let most = most_segments(view);
+        if ready.now != self.outstanding.0 {
+            let bytes = ready.edges.nxt.saturating_sub(ready.edges.una);
+            self.outstanding = (ready.now, bytes.div_ceil(view.mss.into()));
+        }
+        let most = most_segments(view, self.outstanding.1);
         if self.should_wait(ready, view, most) {
             self.queue.look(ready.now, ready.edges.nxt, view);
             return false;
@@ -97,11 +103,11 @@ fn free(view: &View) -> u64 {
     (view.cwnd as u64).saturating_sub(view.in_flight.into())
 }
 
-/// The most segments of a group.
-fn most_segments(view: &View) -> u64 {
+/// The most segments of a group, when so many are outstanding (`tcp_update_pacing_rate`).
+fn most_segments(view: &View, outstanding: u64) -> u64 {
     let percent = if view.cwnd < (view.ssthresh / 2.0).floor() { 200 } else { 120 };
     let mss = u64::from(view.mss);
-    let cwnd = (view.cwnd as u64).max(view.in_flight.into());
+    let cwnd = (view.cwnd as u64).max(outstanding);
     let rate = match view.srtt {
         Duration::ZERO => u64::MAX,
         srtt => (u128::from(mss * cwnd * percent) * 10_000_000 / u128::from(srtt.as_nanos())) as u64,
@@ -133,6 +139,7 @@ mod tests {
     #[test]
     fn a_group_is_what_leaves_in_a_thousandth_of_a_second() {
         // 1,448 · 40 · 2 / 0.1 s = 1,158,400 bytes/s: 1,131 in 2^-10 s, less than a segment.
+        let most_segments = |view: &View| super::most_segments(view, 0);
         assert_eq!(most_segments(&view(40.0, 0, 100)), 2);
         // 1,448 · 400 · 2 / 0.05 s = 23,168,000: 22,625 bytes are 15 segments; at 1.2 times the rate 13,575, which are 9.
         assert_eq!(most_segments(&view(400.0, 0, 50)), 15);
@@ -140,6 +147,9 @@ mod tests {
         // A peer at 1 ms: 1,000 / 512 = 1, so that half of 65,215 bytes comes to 2,828 (1,448 · 1 · 2 / 0.001 s): 24 segments.
         assert_eq!(most_segments(&view(1.0, 0, 1)), 24);
         assert_eq!(most_segments(&view(10.0, 0, 0)), 45, "no round trip is known: all that a device takes");
+        // In a recovery those that are lost count too: 290 · 1,448 · 1.2 / 0.112 s = 4,499,142 bytes/s, 4,393 in 2^-10 s.
+        let recovering = View { phase: Phase::Recovery, ssthresh: 200.0, ..view(200.0, 150, 112) };
+        assert_eq!((super::most_segments(&recovering, 150), super::most_segments(&recovering, 290)), (2, 3));
     }
 
     /// Segments that leave now, and whether each ends a group of several.

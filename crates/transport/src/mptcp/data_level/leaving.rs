@@ -17,7 +17,9 @@ impl<P: Sendable> Connection<P> {
     pub(in crate::mptcp) fn dss_of(&mut self, r: usize) -> Option<Dss> {
         match self.level.over() {
             Over::Multipath => {
-                let data_ack = Some(DataNumber::Long(self.data_ack().on_wire()));
+                let number = self.data_ack().on_wire();
+                let data_ack =
+                    Some(if self.rx.short_acks { DataNumber::Short(number as u32) } else { DataNumber::Long(number) });
                 Some(Dss { data_ack, mapping: None, data_fin: false })
             }
             Over::Single if self.fallback.tells() && r == self.fallback.subflow() => self.fallback.mapping(),

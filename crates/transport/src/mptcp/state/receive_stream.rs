@@ -26,6 +26,8 @@ pub struct ReceiveStream<P: Sendable> {
     end: Option<Offset>,
     /// Everything before its end has arrived.
     ended: bool,
+    /// DATA_ACKs have 4 bytes until data comes.
+    pub short_acks: bool,
     /// Bytes that had waited were freed, and nobody has asked since what for.
     pub freed: bool,
     /// What they waited for; of a connection on which none ever waited it takes no room.
@@ -38,6 +40,7 @@ impl<P: Sendable> ReceiveStream<P> {
             nxt: Offset::FIRST,
             end: None,
             ended: false,
+            short_acks: false,
             freed: false,
             window,
             ready: Ready::new(),
@@ -91,12 +94,17 @@ impl<P: Sendable> ReceiveStream<P> {
         self.ready.len() + self.pieces()
     }
 
-    /// The next piece, and whether the peer should be told at once that the window opened.
+    /// The next piece, and whether [`opens`](Self::opens) is to be asked.
     #[inline]
-    pub fn read(&mut self, now: Instant, mss: u16) -> Option<(P, bool)> {
+    pub fn read(&mut self, now: Instant) -> Option<(P, bool)> {
         let payload = self.ready.pop()?;
         let may_open = self.window.read(now, payload.len() as u64, self.nxt);
-        Some((payload, may_open && self.window.opens(self.held(0), mss)))
+        Some((payload, may_open))
+    }
+
+    /// Whether the peer should be told at once that the window opened.
+    pub fn opens(&mut self, mss: u16) -> bool {
+        self.window.opens(self.held(0), mss)
     }
 
     /// Bytes that came in order and were not read.

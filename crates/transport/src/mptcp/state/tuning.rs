@@ -39,6 +39,8 @@ pub struct Tuning {
     mss: u16,
     /// Several subflows share it.
     pub shared: bool,
+    /// An acknowledgment leaves before the application has read what it is of: of several subflows always.
+    pub read_later: bool,
     /// What it was before it changed, and when.
     changed_at: Instant,
     ends_at: Instant,
@@ -59,6 +61,7 @@ impl Tuning {
             before: room,
             changed_at: Instant::NEVER,
             shared,
+            read_later: shared,
             mss,
             segment: memory::of_segment(full) as u32,
             began_at: Instant::ZERO,
@@ -138,7 +141,7 @@ impl Tuning {
 
     fn change(&mut self, now: Instant, room: Room) {
         if room != self.room {
-            if self.shared {
+            if self.read_later {
                 (self.before, self.changed_at) = (self.room, now);
             }
             self.room = room;

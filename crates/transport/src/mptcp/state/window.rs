@@ -33,6 +33,8 @@ pub struct ReceiveWindow {
     pub tuning: Option<Tuning>,
     /// The scale of the window field that the peer knows.
     told_scale: u8,
+    /// Acknowledgments may tell less than the SYN did.
+    syn_forgotten: bool,
 }
 
 /// What is held when a window is announced.
@@ -51,10 +53,16 @@ impl ReceiveWindow {
             ReceiveBuffer::Auto => (first, Some(tuning), Offset::after(first)),
             ReceiveBuffer::Fixed(bytes) => (bytes.min(LARGEST_BYTES), None, Offset::FIRST),
         };
-        let mut window =
-            ReceiveWindow { size, tuning, read: 0, read_last: (Instant::ZERO, 0), announced, told_scale: 0 };
+        let (read_last, told_scale, syn_forgotten) = ((Instant::ZERO, 0), 0, false);
+        let mut window = ReceiveWindow { size, tuning, read: 0, read_last, announced, told_scale, syn_forgotten };
         window.told_scale = window.scale();
         window
+    }
+
+    /// Acknowledgments may tell less than the SYN did: so may Linux's under Multipath TCP, which takes what they told as the
+    /// beginning (`rcv_wnd_sent`, `mptcp_set_rwin`).
+    pub fn forget_syn(&mut self) {
+        (self.announced, self.syn_forgotten) = (Offset::FIRST, true);
     }
 
     /// The scale that was agreed on: ours, or none where the peer has not offered to scale (RFC 7323 §2.2).
@@ -98,7 +106,14 @@ impl ReceiveWindow {
 
     /// The end of what the peer may send.
     pub fn right(&self) -> Offset {
-        if self.tuning.is_some() { self.announced } else { Offset::after(self.read + self.size).max(self.announced) }
+        if self.syn_forgotten && self.tuning.is_some() {
+            // What it allowed is taken all the same: the size that the window began with, at least.
+            self.announced.max(Offset::after(self.size))
+        } else if self.tuning.is_some() {
+            self.announced
+        } else {
+            Offset::after(self.read + self.size).max(self.announced)
+        }
     }
 
     /// Whether the `len` bytes from `at` on lie below that end.
@@ -155,8 +170,11 @@ impl ReceiveWindow {
         // Rounded up, as Linux does. Under TCP the window does not shrink; under Multipath TCP only its first acknowledgment, which has
         // no DSS, keeps to what the SYN told.
         let open = open.min(rcv_ssthresh.bytes.into()).max(rcv_ssthresh.told.saturating_sub(seq));
-        let right = self.announced.max(held.next + ((open + unit - 1) & !(unit - 1)));
+        let right = held.next + ((open + unit - 1) & !(unit - 1));
+        // That one knows nothing of what the other subflows told, where the SYN is forgotten.
         let shared = tuning.shared;
+        let alone = shared && rcv_ssthresh.told > 0 && self.syn_forgotten;
+        let right = if alone { right } else { self.announced.max(right) };
         let field = self.tell(held.next, right, scale);
         rcv_ssthresh.told = if shared { 0 } else { seq + right.beyond(held.next) };
         (field, tight)
@@ -228,6 +246,42 @@ mod tests {
         assert!(!read(&mut w, 10_000), "not for less than a segment");
         assert!(read(&mut w, 10_000));
         assert_eq!(w.announce(Offset::after(10_000), 0), 2_000);
+    }
+
+    /// Linux 6.12 on the side that answers: its SYN told 65,160 bytes, and its first segment of data 64,088, which are 501 units of
+    /// 128.
+    #[test]
+    fn an_acknowledgment_may_tell_less_than_the_syn_but_what_that_allowed_is_taken() {
+        let told = |forget: bool| {
+            let mut w = ReceiveWindow::new(ReceiveBuffer::Auto, 65_160, Tuning::new(1448, true));
+            if forget {
+                w.forget_syn();
+            }
+            let mut rcv_ssthresh = RcvSsthresh::new(1448, 65_160);
+            rcv_ssthresh.told = 0;
+            let held = Unread { next: Offset::FIRST, pieces: 0 };
+            let (field, _) = w.announce_growing(Instant::from_nanos(1), held, 7, 1, &mut rcv_ssthresh);
+            (field, w.allows(Offset::FIRST, 65_160), w.allows(Offset::FIRST, 65_161))
+        };
+        assert_eq!(told(true), (501, true, false));
+        assert_eq!(told(false), (509, true, false));
+    }
+
+    /// Linux 6.12 on the side that opens: the last of an MP_JOIN's handshake tells 64,256 bytes, when 79,488 are allowed.
+    #[test]
+    fn an_acknowledgment_without_dss_tells_of_its_subflow_only() {
+        let told = |forget: bool| {
+            let mut w = ReceiveWindow::new(ReceiveBuffer::Auto, 64_240, Tuning::new(1448, true));
+            if forget {
+                w.forget_syn();
+            }
+            w.announced = Offset::after(79_488);
+            let mut rcv_ssthresh = RcvSsthresh::new(1448, 64_240);
+            let held = Unread { next: Offset::FIRST, pieces: 0 };
+            let (first, _) = w.announce_growing(Instant::from_nanos(1), held, 7, 1, &mut rcv_ssthresh);
+            (first, w.announce_growing(Instant::from_nanos(1), held, 7, 1, &mut rcv_ssthresh).0)
+        };
+        assert_eq!((told(true), told(false)), ((502, 621), (621, 621)));
     }
 
     /// 65,535 · 2¹⁴ bytes are the most that a peer can be told: a larger buffer is as good as one of this size.
