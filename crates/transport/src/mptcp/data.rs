@@ -101,7 +101,9 @@ impl<P: Sendable> Connection<P> {
         let piece = Piece { at: seq, payload, offset, arrived_at: now };
         let Some(piece) = piece.above(subflow.rcv_nxt) else { return };
         if self.config.tcp.receiver == Receiver::Linux {
-            self.data_at_hole_as_linux(now, r, piece);
+            let met = self.meet_hole(r, &piece);
+            self.place_at_hole(now, r, piece);
+            self.acknowledge_at_hole(now, r, &met);
         } else {
             // Acknowledge at once (RFC 5681 §4.2).
             subflow.ack.now = true;

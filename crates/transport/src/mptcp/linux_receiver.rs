@@ -21,10 +21,22 @@ const SLACK: Duration = Duration::from_micros(100);
 /// (`TCP_SACK_BLOCKS_EXPECTED`).
 const EXPECTED_BLOCKS: usize = 2;
 
+/// Data that came while a hole was open.
+pub(super) struct AtHole {
+    len: usize,
+    /// Pieces that waited before.
+    behind: usize,
+    /// It begins where the hole does.
+    fills: bool,
+    /// It changes a block that an acknowledgment may not report.
+    unexpected: bool,
+}
+
 impl<P: Sendable> Connection<P> {
-    /// Data came behind a hole, or fills one.
+    /// Data comes behind a hole, or fills one, and is not kept yet. Answers what
+    /// [`acknowledge_at_hole`](Self::acknowledge_at_hole) is to know of it.
     #[cold]
-    pub(super) fn data_at_hole_as_linux(&mut self, now: Instant, r: usize, piece: Piece<P>) {
+    pub(super) fn meet_hole(&mut self, r: usize, piece: &Piece<P>) -> AtHole {
         let (subflow, len) = (&mut self.subflows[r], piece.len() as usize);
         let (behind, fills) = (subflow.reorder.len(), piece.at == subflow.rcv_nxt);
         let unexpected =
@@ -34,12 +46,17 @@ impl<P: Sendable> Connection<P> {
         } else if unexpected {
             subflow.reorder.freeze();
         }
-        self.place_at_hole(now, r, piece);
-        if !fills && self.subflows[r].reorder.len() > behind {
-            self.grow_window_behind_hole(r, len, behind);
+        AtHole { len, behind, fills, unexpected }
+    }
+
+    /// It has its place.
+    #[cold]
+    pub(super) fn acknowledge_at_hole(&mut self, now: Instant, r: usize, met: &AtHole) {
+        if !met.fills && self.subflows[r].reorder.len() > met.behind {
+            self.grow_window_behind_hole(r, met.len, met.behind);
         }
         let subflow = &mut self.subflows[r];
-        let wait = if unexpected { Duration::ZERO } else { subflow.wait_at_hole() };
+        let wait = if met.unexpected { Duration::ZERO } else { subflow.wait_at_hole() };
         subflow.ack.data_at_hole(now, wait);
         let (due, deadline) = (subflow.ack.now, subflow.ack.deadline);
         self.due.acks.0 |= u64::from(due) << r;
