@@ -90,7 +90,7 @@ declared! {
         /// whole window, in whole segments, and a pause halves it for each retransmission timeout. The scheduler `linux`
         /// implies the latter
         window_validation: WindowValidation = word("window_validation", "rfc7661", WindowValidation::WORDS),
-        /// spread segments over the round trip
+        /// spread segments over the round trip, in groups of a millisecond as Linux does
         pacing: bool = flag("pacing", false),
         /// of TCP connections, send segments in the groups in which Linux hands them to its network device (segmentation offload):
         /// the last of a group carries PSH, and a small group may wait for the next acknowledgment. Of Multipath TCP with the

@@ -36,10 +36,10 @@ class _Cancelled(Exception):  # noqa: N818
 
 
 def captures(engine: str, scenario: "Scenario", repeat: int = 1) -> None:
-    """Raise ValueError unless the packets of these runs can be captured."""
+    """Raise EngineUnavailableError if the engine has no packets to capture, ValueError if these runs cannot be captured."""
     if not find(engine).captures:
         able = ", ".join(name for name, each in ALL.items() if each.captures)
-        raise ValueError(f"the engine {engine} cannot capture packets; {able} can")
+        raise EngineUnavailableError(f"the engine {engine} cannot capture packets; {able} can")
     if repeat > 1:
         raise ValueError(f"a capture covers one run, not {repeat}; choose the seed and leave out repeat")
     paths = len(describe.description(scenario.document, scenario.seed, False)["paths"])

@@ -248,8 +248,9 @@ impl CongestionControl for WholeControl {
         self.tell(4, group, r, now);
     }
 
-    fn on_join(&mut self, group: &[View], r: usize, now: Instant) {
+    fn on_join(&mut self, group: &[View], r: usize, now: Instant) -> Option<f64> {
         self.tell(5, group, r, now);
+        None
     }
 
     fn show(&self, group: &[View], r: usize, now: Instant, columns: &mut [f64]) {

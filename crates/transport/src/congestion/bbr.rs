@@ -37,7 +37,6 @@ pub struct Bbr {
     cwnd: f64,
     initial_cwnd: f64,
     prior_cwnd: f64,
-    pacing_rate: f64,
     recovering: bool,
     /// The window was full in this round, and in the one before.
     limited: (bool, bool),
@@ -81,7 +80,6 @@ impl Bbr {
             cwnd: 0.0,
             initial_cwnd: 0.0,
             prior_cwnd: 0.0,
-            pacing_rate: 0.0,
             recovering: false,
             limited: (false, false),
             undo: Undo { state: None, short: (0.0, 0.0), long: f64::INFINITY },
@@ -101,8 +99,8 @@ impl Bbr {
         self.initial_cwnd = view.cwnd * self.model.mss;
         self.cwnd = self.initial_cwnd;
         let srtt = if view.srtt.is_zero() { MSECOND } else { view.srtt };
-        self.pacing_rate = State::Startup.pacing_gain() * self.initial_cwnd * 1e9 / srtt.as_nanos() as f64;
-        self.model.begin(now);
+        self.model.pacing_rate = State::Startup.pacing_gain() * self.initial_cwnd * 1e9 / srtt.as_nanos() as f64;
+        self.model.begin(view, now);
     }
 
     fn start_down(&mut self, event: &Event) {
@@ -327,11 +325,11 @@ impl Bbr {
 
     /// SetPacingRate and SetCwnd.
     fn control(&mut self, event: &Event) {
-        let model = &self.model;
-        let rate = model.state.pacing_gain() * model.bw * 0.99;
-        if model.full_bw_reached || rate > self.pacing_rate {
-            self.pacing_rate = rate;
+        let rate = self.model.state.pacing_gain() * self.model.bw * 0.99;
+        if self.model.full_bw_reached || rate > self.model.pacing_rate {
+            self.model.pacing_rate = rate;
         }
+        let model = &self.model;
         let most = model.budget(model.bdp(model.state.cwnd_gain(), self.initial_cwnd) + model.extra_acked());
         if model.full_bw_reached {
             self.cwnd = (self.cwnd + event.acked).min(most);
@@ -360,10 +358,12 @@ impl SinglePath for Bbr {
         Window { cwnd: view.cwnd, ssthresh: view.ssthresh }
     }
 
+    fn on_join(&mut self, view: &View, now: Instant) -> Option<f64> {
+        self.begin(view, now);
+        Some(self.model.pacing_rate)
+    }
+
     fn on_delivery(&mut self, view: &View, delivery: &Delivery<'_>) -> Option<Steering> {
-        if self.cwnd == 0.0 {
-            self.begin(view, delivery.now);
-        }
         let event = Event::of(delivery);
         let recovering = view.phase != Phase::Open;
         if self.recovering && !recovering {
@@ -389,7 +389,7 @@ impl SinglePath for Bbr {
         self.model.finish(&event);
         self.control(&event);
         let window = Window { cwnd: self.cwnd / self.model.mss, ssthresh: view.ssthresh };
-        Some(Steering { window, pacing: Some(self.pacing_rate), limited })
+        Some(Steering { window, pacing: Some(self.model.pacing_rate), limited })
     }
 
     fn on_restart(&mut self, _view: &View, now: Instant) -> Option<f64> {
@@ -399,9 +399,9 @@ impl SinglePath for Bbr {
             self.end_probe_rtt(&Event::at(now, self.model.delivered));
         }
         if self.model.state.is_probe_bw() {
-            self.pacing_rate = self.model.bw * 0.99;
+            self.model.pacing_rate = self.model.bw * 0.99;
         }
-        (self.pacing_rate > 0.0).then_some(self.pacing_rate)
+        (self.model.pacing_rate > 0.0).then_some(self.model.pacing_rate)
     }
 
     fn on_loss(&mut self, view: &View) -> f64 {

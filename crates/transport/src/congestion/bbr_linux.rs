@@ -175,11 +175,13 @@ impl BbrLinux {
         }
     }
 
+    /// As the connection is established: the handshake's round trip is the first, and sets the first pace.
     fn begin(&mut self, view: &View, now: Instant) {
         self.mss = u64::from(view.mss.max(1));
         self.cwnd = (view.cwnd as u64).max(1);
         let rtt_us = if view.srtt.is_zero() { 1_000 } else { view.srtt.as_micros().max(1) };
         self.pacing_rate = self.pace(self.cwnd * BANDWIDTH_UNIT / rtt_us, HIGH_GAIN);
+        self.min_rtt_us = (!view.min_rtt.is_zero()).then_some(view.min_rtt.as_micros());
         (self.extra_since_us, self.min_rtt_stamp_ms) = (now.as_micros(), now.as_millis());
     }
 
@@ -439,10 +441,12 @@ impl SinglePath for BbrLinux {
         Window { cwnd: view.cwnd, ssthresh: view.ssthresh }
     }
 
+    fn on_join(&mut self, view: &View, now: Instant) -> Option<f64> {
+        self.begin(view, now);
+        Some(self.pacing_rate as f64)
+    }
+
     fn on_delivery(&mut self, view: &View, delivery: &Delivery<'_>) -> Option<Steering> {
-        if self.cwnd == 0 {
-            self.begin(view, delivery.now);
-        }
         let reply = Reply::of(delivery, self.mss);
         self.lost_bytes = delivery.lost_in_all;
         if reply.acked > 0 {

@@ -63,6 +63,21 @@ fn the_first_rate() {
     assert_eq!(bbr.content(ONE, 2 * UNIT), 10, "the initial window, as no round trip is known");
 }
 
+/// The handshake's round trip counts from then on, until ten seconds have passed or a shorter one is seen; ten segments times
+/// 2.89 in 40 ms are the first pace: 4,194 · 1,000 · 739 / 256 = 12,106,898; times 990,000 / 2^24.
+#[test]
+fn the_handshake_is_the_first_round_trip() {
+    let mut bbr = BbrLinux::new(1);
+    let rtt = Duration::from_micros(RTT_US);
+    let view = View { srtt: rtt, min_rtt: rtt, ..View::new(10.0, MSS) };
+    assert_eq!(bbr.on_join(&view, Instant::from_millis(7)), Some(714_411.0));
+    let slower = |now_us: u64| Reply { rtt_us: Some(RTT_US + 480), ..reply(now_us, 1, 100) };
+    assert!(!bbr.update_min_rtt(&slower(10_007_000), false));
+    assert_eq!((bbr.min_rtt_us, bbr.min_rtt_stamp_ms), (Some(RTT_US), 7));
+    assert!(bbr.update_min_rtt(&slower(10_008_000), false));
+    assert_eq!((bbr.min_rtt_us, bbr.min_rtt_stamp_ms), (Some(RTT_US + 480), 10_008));
+}
+
 /// A quarter more, exactly, is growth; three rounds with less fill the pipe. Rounds that the application limits do not count.
 #[test]
 fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {

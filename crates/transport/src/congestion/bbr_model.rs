@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::Delivery;
+use super::{Delivery, View};
 use crate::time::{Duration, Instant};
 
 pub(super) const SECOND: Duration = Duration::from_secs(1);
@@ -151,6 +151,8 @@ impl WindowMax {
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) mss: f64,
+    /// Bytes per second.
+    pub(super) pacing_rate: f64,
     pub(super) state: State,
     pub(super) probe: Phase,
     pub(super) now: Instant,
@@ -201,6 +203,7 @@ impl Model {
     pub(super) fn new() -> Self {
         Model {
             mss: 1.0,
+            pacing_rate: 0.0,
             state: State::Startup,
             probe: Phase::None,
             now: Instant::ZERO,
@@ -247,8 +250,9 @@ impl Model {
         }
     }
 
-    /// The clocks start.
-    pub(super) const fn begin(&mut self, now: Instant) {
+    /// BBROnInit: the clocks start, and the handshake's round trip is the first.
+    pub(super) fn begin(&mut self, view: &View, now: Instant) {
+        self.min_rtt = (!view.min_rtt.is_zero()).then_some(view.min_rtt);
         self.extra_since = now;
         self.min_rtt_stamp = now;
         self.probe_rtt_stamp = now;
@@ -281,9 +285,10 @@ impl Model {
         if self.min_rtt.is_none() { initial_cwnd } else { gain * self.bw * self.min_rtt_s() }
     }
 
-    /// QuantizationBudget. Segments leave one by one, so the quantum is the least: two segments, of which three.
+    /// QuantizationBudget: at least three send quanta, of what leaves in a millisecond, two segments to 64 KiB (BBR.send_quantum).
     pub(super) const fn budget(&self, inflight: f64) -> f64 {
-        let inflight = inflight.max(6.0 * self.mss);
+        let quantum = (1e-3 * self.pacing_rate).min(65_536.0).max(2.0 * self.mss);
+        let inflight = inflight.max(3.0 * quantum);
         if matches!(self.state, State::Up) { inflight + 2.0 * self.mss } else { inflight }
     }
 

@@ -23,6 +23,11 @@ fn what_is_to_be_in_flight() {
     assert_eq!(model.inflight(0.1, 9.0), 6_000.0);
     model.state = State::Up;
     assert_eq!((model.inflight(1.0, 9.0), model.inflight(0.1, 9.0)), (42_000.0, 8_000.0));
+    // 4 MB/s: 4,000 bytes in a millisecond.
+    model.pacing_rate = 4e6;
+    assert_eq!([1.0, 0.1].map(|gain| model.inflight(gain, 9.0)), [42_000.0, 14_000.0]);
+    model.pacing_rate = 1e9;
+    assert_eq!(model.budget(0.0), 3.0 * 65_536.0 + 2_000.0, "64 KiB at most");
     model.min_rtt = None;
     assert_eq!((model.bdp(2.0, 9_000.0), model.min_rtt_s()), (9_000.0, 0.0));
 }
@@ -174,12 +179,14 @@ fn the_slope_doubles_each_round() {
 #[test]
 fn the_least_round_trip() {
     let mut model = known();
-    model.begin(Instant::from_nanos(3));
-    assert_eq!(
-        (model.extra_since, model.min_rtt_stamp, model.probe_rtt_stamp),
-        (Instant::from_nanos(3), Instant::from_nanos(3), Instant::from_nanos(3))
-    );
     let three = Instant::from_nanos(3);
+    let longer = RTT + Duration::from_nanos(7);
+    model.begin(&View { min_rtt: longer, ..View::new(10.0, 1_000) }, three);
+    assert_eq!(model.min_rtt, Some(longer), "the handshake's");
+    model.begin(&View::new(10.0, 1_000), three);
+    assert_eq!(model.min_rtt, None);
+    model.min_rtt = Some(RTT);
+    assert_eq!((model.extra_since, model.min_rtt_stamp, model.probe_rtt_stamp), (three, three, three));
     let at = |now: Instant, rtt: Duration| Event { rtt: Some(rtt), ..Event::at(now, 0.0) };
     let five = three + 5 * SECOND;
     model.update_min_rtt(&at(five, RTT));

@@ -30,7 +30,7 @@ fn the_first_rate() {
     for (srtt, rate) in [(RTT, 692_500.0), (Duration::ZERO, 27.7e6)] {
         let mut bbr = Bbr::new(1);
         bbr.begin(&View { srtt, ..View::new(10.0, 1_000) }, Instant::from_nanos(5));
-        assert!((bbr.pacing_rate - rate).abs() < 1e-3);
+        assert!((bbr.model.pacing_rate - rate).abs() < 1e-3);
         assert_eq!((bbr.cwnd, bbr.initial_cwnd, bbr.model.mss), (10_000.0, 10_000.0, 1_000.0));
     }
 }
@@ -213,7 +213,7 @@ fn the_window_and_its_bounds() {
         let mut bbr = in_state(state);
         change(&mut bbr);
         bbr.control(&Event { acked: 5_000.0, delivered: 1e6, ..event(Instant::from_nanos(9), 0.0) });
-        (bbr.cwnd, bbr.pacing_rate)
+        (bbr.cwnd, bbr.model.pacing_rate)
     };
     assert_eq!(window(State::Cruise, |_| {}), (80_000.0, 0.99e6));
     assert_eq!(window(State::Cruise, |b| b.cwnd = 70_000.0).0, 75_000.0);
@@ -226,9 +226,9 @@ fn the_window_and_its_bounds() {
     // Startup keeps a higher rate, and its window grows up to the same bound, or as long as little was delivered.
     let early = |cwnd: f64, delivered: f64| {
         let mut bbr = in_state(State::Startup);
-        (bbr.model.full_bw_reached, bbr.cwnd, bbr.pacing_rate) = (false, cwnd, 9e6);
+        (bbr.model.full_bw_reached, bbr.cwnd, bbr.model.pacing_rate) = (false, cwnd, 9e6);
         bbr.control(&Event { acked: 5_000.0, ..Event::at(Instant::from_nanos(9), delivered) });
-        assert_eq!(bbr.pacing_rate, 9e6);
+        assert_eq!(bbr.model.pacing_rate, 9e6);
         bbr.cwnd
     };
     assert_eq!((early(79_000.0, 1e6), early(80_000.0, 1e6), early(80_000.0, 9_999.0)), (84_000.0, 80_000.0, 85_000.0));

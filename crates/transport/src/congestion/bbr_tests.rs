@@ -21,9 +21,10 @@ struct Path<C> {
 }
 
 impl<C: SinglePath> Path<C> {
-    fn new(control: C) -> Self {
-        let view = View { srtt: RTT, active: true, ..View::new(10.0, MSS as u32) };
-        Path { control, view, now: Instant::ZERO, delivered: 0, rate: RATE, limit: f64::INFINITY, pacing: 0.0 }
+    fn new(mut control: C) -> Self {
+        let view = View { srtt: RTT, min_rtt: RTT, active: true, ..View::new(10.0, MSS as u32) };
+        let pacing = control.on_join(&view, Instant::ZERO).unwrap();
+        Path { control, view, now: Instant::ZERO, delivered: 0, rate: RATE, limit: f64::INFINITY, pacing }
     }
 
     /// A round trip: what the window and the pacing let go is delivered at no more than the rate of the path.

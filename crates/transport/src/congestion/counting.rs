@@ -137,9 +137,10 @@ impl<R: CountingRule> CongestionControl for Counting<R> {
         self.reduce(group, r)
     }
 
-    fn on_join(&mut self, _group: &[View], r: usize, _now: Instant) {
+    fn on_join(&mut self, _group: &[View], r: usize, _now: Instant) -> Option<f64> {
         *slot(&mut self.reno, r) = 0.0;
         self.rule.joined(r);
+        None
     }
 
     fn on_leave(&mut self, _group: &[View], r: usize, _now: Instant) {

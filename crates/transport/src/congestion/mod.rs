@@ -384,8 +384,10 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     /// ([`crate::algorithm::About::columns`]). What it leaves is NaN: none yet.
     fn show(&self, _group: &[View], _r: usize, _now: Instant, _columns: &mut [f64]) {}
 
-    /// `group[r]` became active.
-    fn on_join(&mut self, _group: &[View], _r: usize, _now: Instant) {}
+    /// `group[r]` became active: the pacing rate to begin with, in bytes per second, of a control that sets rates.
+    fn on_join(&mut self, _group: &[View], _r: usize, _now: Instant) -> Option<f64> {
+        None
+    }
 
     /// `group[r]` is no longer active.
     fn on_leave(&mut self, _group: &[View], _r: usize, _now: Instant) {}
@@ -438,6 +440,6 @@ forward! {
     fn on_timeout(now: Instant) -> f64;
     fn on_ecn(now: Instant, abe: bool) -> f64;
     fn on_undo(now: Instant);
-    fn on_join(now: Instant);
+    fn on_join(now: Instant) -> Option<f64>;
     fn on_leave(now: Instant);
 }

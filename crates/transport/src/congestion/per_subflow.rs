@@ -26,6 +26,11 @@ pub trait SinglePath: std::fmt::Debug + Send + Clone {
         None
     }
 
+    /// The subflow became active.
+    fn on_join(&mut self, _view: &View, _now: Instant) -> Option<f64> {
+        None
+    }
+
     /// The first segment after a pause for lack of data.
     fn on_restart(&mut self, _view: &View, _now: Instant) -> Option<f64> {
         None
@@ -126,8 +131,9 @@ impl<C: SinglePath> CongestionControl for PerSubflow<C> {
         }
     }
 
-    fn on_join(&mut self, _group: &[View], r: usize, _now: Instant) {
+    fn on_join(&mut self, group: &[View], r: usize, now: Instant) -> Option<f64> {
         *self.of(r) = C::clone(&self.fresh);
+        self.of(r).on_join(&group[r], now)
     }
 }
 

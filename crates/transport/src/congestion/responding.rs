@@ -365,8 +365,9 @@ impl<S: Share> CongestionControl for Responding<S> {
         }
     }
 
-    fn on_join(&mut self, _group: &[View], r: usize, _now: Instant) {
+    fn on_join(&mut self, _group: &[View], r: usize, _now: Instant) -> Option<f64> {
         *slot(&mut self.paths, r) = Path::NEW;
+        None
     }
 }
 

@@ -389,11 +389,11 @@ impl<C: CongestionControl> CongestionControl for Shared<C> {
         columns[own..].copy_from_slice(&[shares_with as f64, f64::from(u8::from(self.is_held(r)))]);
     }
 
-    fn on_join(&mut self, group: &[View], r: usize, now: Instant) {
+    fn on_join(&mut self, group: &[View], r: usize, now: Instant) -> Option<f64> {
         self.detector.forget(r);
         self.little.forget(r);
         self.regroup(group);
-        self.ask(group, r, |control, seen| control.on_join(seen, r, now));
+        self.ask(group, r, |control, seen| control.on_join(seen, r, now))
     }
 
     fn on_leave(&mut self, group: &[View], r: usize, now: Instant) {

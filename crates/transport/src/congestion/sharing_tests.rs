@@ -177,7 +177,7 @@ fn the_faster_ones_samples_are_averaged_between_the_slower_ones() {
 fn a_subflow_that_has_not_joined_yet_shares_with_nobody() {
     let mut control = Shared::new(Classic::new(Lia), &Sharing { suppress_below: 0.1, ..Sharing::new(SUPPRESS) });
     let joined = [view(20.0), view(10.0)];
-    (0..2).for_each(|r| control.on_join(&joined, r, Instant::ZERO));
+    (0..2).for_each(|r| assert_eq!(control.on_join(&joined, r, Instant::ZERO), None));
     let ack = |now, acked_segments| Ack { now, acked_segments, rtt: None, cwnd_limited: true };
     let opening = [view(20.0), view(10.0), View { active: false, ..view(1.0) }];
     control.on_ack(&opening, 1, &ack(Instant::from_millis(1), 1.0));

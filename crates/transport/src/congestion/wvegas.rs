@@ -177,8 +177,9 @@ impl CongestionControl for Wvegas {
         show(self.paths.get(r).and_then(|path| path.shown), columns);
     }
 
-    fn on_join(&mut self, _group: &[View], r: usize, _now: Instant) {
+    fn on_join(&mut self, _group: &[View], r: usize, _now: Instant) -> Option<f64> {
         *slot(&mut self.paths, r) = Path::default();
+        None
     }
 }
 

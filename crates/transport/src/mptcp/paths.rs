@@ -130,7 +130,10 @@ impl<P: Sendable> Connection<P> {
         subflow.establish(now, view);
         view.active = true;
         let (local_id, remote_id) = (subflow.local_id, subflow.remote_id);
-        self.controller.on_join(&self.views, r, now);
+        let rate = self.controller.on_join(&self.views, r, now);
+        if let (Some(pacing), Some(rate)) = (&mut self.subflows[r].pacing, rate) {
+            pacing.set_rate(rate);
+        }
         if !self.is_established() {
             self.set_established();
             self.rx.window.begin(now);

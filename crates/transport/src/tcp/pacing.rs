@@ -1,41 +1,76 @@
-//! Pacing: segments leave at a rate instead of in bursts, as Linux does it.
+//! Pacing: segments leave at a rate instead of in bursts, as Linux does it (6.12, `net/ipv4/tcp_output.c`,
+//! `tcp_update_skb_after_send`). They leave in groups ([`super::tso`]), the first ten of a connection at once, and who comes late
+//! catches up.
 
+use super::tso::most_segments;
 use crate::congestion::View;
 use crate::time::{Duration, Instant};
+
+/// So many segments are not paced, nor are those before them (the initial quantum of fq).
+const FIRST_SEGMENTS: u32 = 9;
+
+/// In bytes per second; a control that sets a lower rate sends segments one by one (BBR's `bbr_min_tso_rate`).
+const LEAST_GROUP_RATE: f64 = 150_000.0;
 
 /// State of a paced subflow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pacing {
-    /// When the next segment may leave.
+    /// When the next group may leave.
     next_at: Instant,
     held: bool,
+    /// When the present group began, and how many of its segments have not left.
+    began_at: Instant,
+    left: u32,
+    /// How much later it began than it might have, as far as its segments have not made up for that.
+    late: Duration,
+    /// Of the first segments.
+    sent: u32,
     /// As the control sets it, in bytes per second; 0: by the window.
     rate: f64,
 }
 
 impl Pacing {
-    /// A packet of `bytes` leaves now: how long the next is held back, at twice the window per smoothed RTT below half
-    /// of ssthresh, 1.2 times above. Answers whether it is.
+    /// A packet of `bytes` leaves now: how long the next group is held back, at the control's rate, or at twice the window per
+    /// smoothed RTT below half of ssthresh, 1.2 times above. Answers whether it is.
     pub fn sent(&mut self, now: Instant, bytes: u64, view: &View) -> bool {
-        if self.rate > 0.0 {
-            return self.hold(now, Duration::from_nanos((bytes as f64 * 1e9 / self.rate) as u64));
+        if self.sent < FIRST_SEGMENTS {
+            self.sent += 1;
+            self.next_at = self.next_at.max(now);
+            return false;
         }
-        let factor = if view.cwnd < view.ssthresh / 2.0 { 2.0 } else { 1.2 };
-        let bytes_per_rtt = factor * view.cwnd.max(1.0) * f64::from(view.mss);
-        self.hold(now, Duration::from_nanos((bytes as f64 * view.srtt.as_nanos() as f64 / bytes_per_rtt) as u64))
+        let rate = if self.rate > 0.0 {
+            self.rate
+        } else {
+            let factor = if view.cwnd < view.ssthresh / 2.0 { 2.0 } else { 1.2 };
+            factor * view.cwnd.max(1.0) * f64::from(view.mss) * 1e9 / view.srtt.as_nanos().max(1) as f64
+        };
+        if self.left == 0 || now != self.began_at {
+            self.began_at = now;
+            self.late = now.saturating_since(self.next_at);
+            self.left = group(rate, view, self.rate > 0.0);
+        }
+        self.left -= 1;
+        let gap = Duration::from_nanos((bytes as f64 * 1e9 / rate) as u64);
+        // What leaves later than pacing allowed it to takes so much off the gap behind it, half of it at most.
+        let late = self.late.min(gap / 2);
+        self.late = self.late - late;
+        // A segment that did not wait for its turn (the first of a recovery) takes none from those after it: else many
+        // of them would add up to a standstill.
+        let gap = gap - late;
+        self.next_at = if self.held { self.next_at.max(now + gap) } else { self.next_at.max(now) + gap };
+        self.held = self.next_at > now && (self.held || self.left == 0);
+        self.held
+    }
+
+    /// An acknowledgment comes: a group that is not whole has ended. Answers whether the next is held back.
+    pub fn acknowledged(&mut self, now: Instant) -> bool {
+        self.held |= self.next_at > now;
+        self.held
     }
 
     /// The control sets the rate, in bytes per second.
     pub fn set_rate(&mut self, rate: f64) {
         self.rate = rate;
-    }
-
-    fn hold(&mut self, now: Instant, gap: Duration) -> bool {
-        // A segment that did not wait for its turn (the first of a recovery) takes none from those after it: else many
-        // of them would add up to a standstill.
-        self.next_at = if self.held { self.next_at.max(now + gap) } else { self.next_at.max(now) + gap };
-        self.held = self.next_at > now;
-        self.held
     }
 
     /// When it lets go.
@@ -61,22 +96,76 @@ impl Pacing {
     }
 }
 
+/// The segments of a group: a millisecond's, at least two, or one below 1.2 Mbit/s where a control sets the rate; at most half of
+/// the window.
+fn group(rate: f64, view: &View, is_set: bool) -> u32 {
+    let most = if is_set && rate < LEAST_GROUP_RATE { 1 } else { most_segments(rate as u64, view) };
+    most.min((view.cwnd as u64 / 2).max(1)) as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// cwnd 10 of 1000 bytes, RTT 100 ms: 100 kB/s; at twice that 1000 bytes take 5 ms, at 1.2 times 8.33 ms.
+    fn view() -> View {
+        View { cwnd: 10.0, srtt: 100 * MS, min_rtt: 100 * MS, ..View::new(10.0, 1000) }
+    }
+
+    const MS: Duration = Duration::from_millis(1);
+
     #[test]
     fn gaps_worked_by_hand() {
-        // cwnd 10 of 1000 bytes, RTT 100 ms: 100 kB/s; at twice that 1000 bytes take 5 ms, at 1.2 times 8.33 ms.
-        let view = View { cwnd: 10.0, srtt: Duration::from_millis(100), ..View::new(10.0, 1000) };
         let mut p = Pacing::default();
-        assert!(p.sent(Instant::ZERO, 1000, &view));
-        assert_eq!(p.deadline(), Instant::from_millis(5));
-        assert!(!p.release(Instant::from_nanos(4_999_999)));
-        assert!(p.release(Instant::from_millis(5)));
+        let began = Instant::from_nanos(1);
+        for _ in 0..9 {
+            assert!(!p.sent(began, 1000, &view()), "the first ten leave at once");
+        }
+        assert_eq!((p.sent(began, 1000, &view()), p.sent(began, 1000, &view())), (false, true), "a group of two");
+        let next = began + 10 * MS;
+        assert_eq!(p.deadline(), next);
+        assert!(!p.release(Instant::from_millis(10)));
+        assert!(p.release(next));
         assert_eq!(p.deadline(), Instant::NEVER);
-        let avoidance = View { ssthresh: 10.0, ..view };
-        p.sent(Instant::from_millis(5), 1000, &avoidance);
-        assert_eq!(p.deadline(), Instant::from_nanos(5_000_000 + 8_333_333));
+        let avoidance = View { ssthresh: 10.0, ..view() };
+        assert_eq!((p.sent(next, 1000, &avoidance), p.sent(next, 1000, &avoidance)), (false, true));
+        assert_eq!(p.deadline(), next + 2 * Duration::from_nanos(8_333_333));
+    }
+
+    fn waiting() -> Pacing {
+        Pacing { sent: FIRST_SEGMENTS, next_at: Instant::from_millis(40), ..Pacing::default() }
+    }
+
+    /// A millisecond late takes a millisecond off the gap of 10 ms, seven take half of it.
+    #[test]
+    fn who_comes_late_catches_up() {
+        for (late, expected) in [(0, 10), (1, 9), (4, 6), (7, 5)] {
+            let now = Instant::from_millis(40 + late);
+            let mut p = waiting();
+            p.sent(now, 1000, &view());
+            p.sent(now, 1000, &view());
+            assert_eq!(p.deadline() - now, expected * MS);
+        }
+    }
+
+    /// A window of three lets one segment go at a time; 100 kB/s of a control, too. 15 MB/s are 14 segments in 2^-10 s, up to
+    /// half of the window.
+    #[test]
+    fn groups_are_what_leaves_in_a_millisecond() {
+        assert_eq!(group(2e5, &View { cwnd: 3.0, ..view() }, false), 1);
+        assert_eq!([group(1e5, &view(), true), group(1e5, &view(), false)], [1, 2]);
+        let wide = |cwnd: f64| View { cwnd, ..view() };
+        assert_eq!([group(15e6, &wide(100.0), true), group(15e6, &wide(12.0), true)], [14, 6]);
+    }
+
+    /// The window ended a group: when an acknowledgment makes room, the rest of its gap has passed, or holds back.
+    #[test]
+    fn a_group_that_is_not_whole_is_waited_for() {
+        let mut p = waiting();
+        assert!(!p.sent(Instant::from_millis(40), 1000, &view()));
+        let (mut early, mut late) = (p.clone(), p);
+        let end = Instant::from_millis(45);
+        assert_eq!((early.acknowledged(Instant::from_millis(44)), early.deadline()), (true, end));
+        assert_eq!((late.acknowledged(end), late.deadline()), (false, Instant::NEVER));
     }
 }

@@ -104,6 +104,9 @@ impl<P: Sendable> Subflow<P> {
         controller: &mut Controller,
     ) {
         let ack = arrival.ack;
+        if let Some(pacing) = &mut self.pacing {
+            group[r].held |= pacing.acknowledged(now);
+        }
         let (una_before, pipe_before, phase_before) = (self.snd_una, group[r].in_flight, group[r].phase);
         let room = self.rate.is_some().then(|| (group[r].has_room(), group[r].free_segments() == 0));
         let copies = self.copies(arrival.timestamps, group[r].min_rtt);

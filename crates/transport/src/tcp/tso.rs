@@ -57,7 +57,7 @@ impl Groups {
             let bytes = ready.edges.nxt.saturating_sub(ready.edges.una);
             self.outstanding = (ready.now, bytes.div_ceil(view.mss.into()));
         }
-        let most = most_segments(view, self.outstanding.1);
+        let most = most_segments(pacing_rate(view, self.outstanding.1), view);
         if self.should_wait(ready, view, most) {
             self.queue.look(ready.now, ready.edges.nxt, view);
             return false;
@@ -103,19 +103,23 @@ fn free(view: &View) -> u64 {
     (view.cwnd as u64).saturating_sub(view.in_flight.into())
 }
 
-/// The most segments of a group, when so many are outstanding (`tcp_update_pacing_rate`).
-fn most_segments(view: &View, outstanding: u64) -> u64 {
+/// The rate of pacing that follows from the window when so many segments are outstanding, in bytes per second
+/// (`tcp_update_pacing_rate`).
+fn pacing_rate(view: &View, outstanding: u64) -> u64 {
     let percent = if view.cwnd < (view.ssthresh / 2.0).floor() { 200 } else { 120 };
-    let mss = u64::from(view.mss);
     let cwnd = (view.cwnd as u64).max(outstanding);
-    let rate = match view.srtt {
+    match view.srtt {
         Duration::ZERO => u64::MAX,
-        srtt => (u128::from(mss * cwnd * percent) * 10_000_000 / u128::from(srtt.as_nanos())) as u64,
-    };
+        srtt => (u128::from(u64::from(view.mss) * cwnd * percent) * 10_000_000 / u128::from(srtt.as_nanos())) as u64,
+    }
+}
+
+/// The most segments of a group at a rate in bytes per second.
+pub fn most_segments(rate: u64, view: &View) -> u64 {
     let near =
         MOST_BYTES.checked_shr((view.min_rtt.as_micros() / RTT_STEP_US).min(u32::MAX.into()) as u32).unwrap_or(0);
     let bytes = (rate >> RATE_SHIFT).saturating_add(near).min(MOST_BYTES);
-    (bytes / mss).max(LEAST_SEGMENTS)
+    (bytes / u64::from(view.mss)).max(LEAST_SEGMENTS)
 }
 
 #[cfg(test)]
@@ -139,7 +143,8 @@ mod tests {
     #[test]
     fn a_group_is_what_leaves_in_a_thousandth_of_a_second() {
         // 1,448 · 40 · 2 / 0.1 s = 1,158,400 bytes/s: 1,131 in 2^-10 s, less than a segment.
-        let most_segments = |view: &View| super::most_segments(view, 0);
+        let at = |view: &View, outstanding| super::most_segments(pacing_rate(view, outstanding), view);
+        let most_segments = |view: &View| at(view, 0);
         assert_eq!(most_segments(&view(40.0, 0, 100)), 2);
         // 1,448 · 400 · 2 / 0.05 s = 23,168,000: 22,625 bytes are 15 segments; at 1.2 times the rate 13,575, which are 9.
         assert_eq!(most_segments(&view(400.0, 0, 50)), 15);
@@ -149,7 +154,7 @@ mod tests {
         assert_eq!(most_segments(&view(10.0, 0, 0)), 45, "no round trip is known: all that a device takes");
         // In a recovery those that are lost count too: 290 · 1,448 · 1.2 / 0.112 s = 4,499,142 bytes/s, 4,393 in 2^-10 s.
         let recovering = View { phase: Phase::Recovery, ssthresh: 200.0, ..view(200.0, 150, 112) };
-        assert_eq!((super::most_segments(&recovering, 150), super::most_segments(&recovering, 290)), (2, 3));
+        assert_eq!((at(&recovering, 150), at(&recovering, 290)), (2, 3));
     }
 
     /// Segments that leave now, and whether each ends a group of several.
