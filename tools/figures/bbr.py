@@ -48,7 +48,7 @@ def _share(variant: str, buffer: float) -> Row:
         _flow("cubic", '"cubic"', '["0 s", "1 s"]'),
         warmup_s=10,
     )
-    result = run(scene, 3)
+    result = run(scene, 12)
     rates = [float(result.connections.filter(name=n)["goodput_bps"].mean() or 0.0) for n in ("bbr", "cubic")]  # type: ignore[arg-type]
     down = result.links.filter(direction="down")
     return {

@@ -88,9 +88,13 @@ impl<P: Sendable> Connection<P> {
     }
 
     /// Data of the peer has come with a DSN of 64 bits: from now on DATA_ACKs have 8 bytes instead of 4, as the kernel's
-    /// (`mptcp_established_options_dss`, `use_64bit_ack`). Each may have "either 4 or 8 octets" (RFC 8684 §3.3).
+    /// (`mptcp_established_options_dss`, `use_64bit_ack`). Each may have "either 4 or 8 octets" (RFC 8684 §3.3). Other than there,
+    /// not before what was cut for the short ones is acknowledged: with a longer option it would be larger than the MSS.
     #[cold]
     pub(super) fn acknowledge_long(&mut self) {
+        if self.subflows.iter().any(|subflow| !subflow.board.is_empty()) {
+            return;
+        }
         self.rx.short_acks = false;
         (0..self.subflows.len()).for_each(|r| self.update_segment_octets(r));
     }
@@ -111,10 +115,14 @@ mod tests {
     /// Linux 6.12, `use_64bit_ack`: a DSS with a mapping takes 24 bytes before, and 28 after. No timestamps here.
     #[test]
     fn a_kernels_data_ack_is_short_until_data_has_come() {
-        let mut c = established(Protocol::Mptcp, 1);
-        c.rx.short_acks = true;
-        c.usual.forget();
-        c.update_segment_octets(0);
+        let short = || {
+            let mut c = established(Protocol::Mptcp, 1);
+            c.rx.short_acks = true;
+            c.usual.forget();
+            c.update_segment_octets(0);
+            c
+        };
+        let mut c = short();
         c.offer(1 << 20);
         let told = |segment: wire::Segment<wire::Span>| {
             (segment.options.dss.and_then(|dss| dss.data_ack), segment.header_len(), segment.payload.len)
@@ -124,6 +132,13 @@ mod tests {
         assert_eq!(told(before), (Some(DataNumber::Short(long as u32)), 20 + 24, 1_460 - 24));
         let segment = data(&c, 1, 0, 1_000, 1_000);
         arrives(&mut c, Instant::from_millis(2), 0, segment);
+        let (_, under_way) = c.transmit(Instant::from_millis(2)).unwrap();
+        assert_eq!(told(under_way).1, 20 + 24, "what was cut for a short one is not acknowledged");
+
+        let mut c = short();
+        let segment = data(&c, 1, 0, 1_000, 1_000);
+        arrives(&mut c, Instant::from_millis(2), 0, segment);
+        c.offer(1 << 20);
         let (_, after) = c.transmit(Instant::from_millis(2)).unwrap();
         let long = c.data_ack().on_wire();
         assert_eq!(told(after), (Some(DataNumber::Long(long)), 20 + 28, 1_460 - 28));
