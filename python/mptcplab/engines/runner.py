@@ -36,7 +36,7 @@ class _Cancelled(Exception):  # noqa: N818
 
 
 def captures(engine: str, scenario: "Scenario", repeat: int = 1) -> None:
-    """Raise EngineUnavailableError if the engine has no packets, ValueError if those of these runs cannot be captured."""
+    """Raise EngineUnavailableError if the engine has no packets, ValueError if these runs cannot be captured."""
     if not find(engine).captures:
         able = ", ".join(name for name, each in ALL.items() if each.captures)
         raise EngineUnavailableError(f"the engine {engine} cannot capture packets; {able} can")
