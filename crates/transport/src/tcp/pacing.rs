@@ -163,7 +163,7 @@ mod tests {
     fn a_group_that_is_not_whole_is_waited_for() {
         let mut p = waiting();
         assert!(!p.sent(Instant::from_millis(40), 1000, &view()));
-        let (mut early, mut late) = (p.clone(), p);
+        let (mut early, mut late) = (p, p);
         let end = Instant::from_millis(45);
         assert_eq!((early.acknowledged(Instant::from_millis(44)), early.deadline()), (true, end));
         assert_eq!((late.acknowledged(end), late.deadline()), (false, Instant::NEVER));
