@@ -64,7 +64,8 @@ def test_a_parameter_stands_beside_the_name_of_its_algorithm() -> None:
     scenario = read("connection.download.scheduler=round-robin", "connection.download.scheduler.segments=3")
     assert scenario.document.connections["download"].scheduler.parameters["segments"] == 3
     assert refused("connection.download.congestion=reno", "connection.download.congestion.k=0.5") == [
-        '--set: connection.download.congestion.k: found an unknown parameter "k"; expected one of the parameters of reno: variant'
+        '--set: connection.download.congestion.k: found an unknown parameter "k"; '
+        "expected one of the parameters of reno: variant"
     ]
 
 
