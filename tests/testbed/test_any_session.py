@@ -178,6 +178,16 @@ def left_by(agent: int) -> dict[str, Any]:
     }
 
 
+@pytest.fixture
+def _own_directory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A directory for temporary files in which agents of tests beside this one have none. Its path is short, for sockets."""
+    with tempfile.TemporaryDirectory(prefix="sessions-") as place:
+        monkeypatch.setenv("TMPDIR", place)
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        yield
+
+
+@pytest.mark.usefixtures("_own_directory")
 @pytest.mark.parametrize("end", ["client", "server"])
 def test_whatever_is_asked_nothing_is_left(home: Home, tmp_path: Path, end: str) -> None:
     key_file = tmp_path / "testbed.key"
