@@ -174,16 +174,15 @@ def left_by(agent: int) -> dict[str, Any]:
         "processes": family(agent),
         "threads": len(list(Path(f"/proc/{agent}/task").iterdir())),
         "files": len(list(Path(f"/proc/{agent}/fd").iterdir())),
-        "directories": sorted(place.name for place in Path(tempfile.gettempdir()).glob("mptcplab-agent-*")),
+        "directories": sorted(place.name for place in Path(os.environ["TMPDIR"]).glob("mptcplab-agent-*")),
     }
 
 
 @pytest.fixture
 def _own_directory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A directory for temporary files in which agents of tests beside this one have none. Its path is short, for sockets."""
+    """A directory for temporary files in which tests beside this one have no agents; its path is short, for sockets."""
     with tempfile.TemporaryDirectory(prefix="sessions-") as place:
         monkeypatch.setenv("TMPDIR", place)
-        monkeypatch.setattr(tempfile, "tempdir", None)
         yield
 
 
