@@ -42,7 +42,7 @@ build-tests:
 	cargo test --workspace --locked --no-run
 
 test-rust:
-	cargo test --workspace --locked
+	cargo test --workspace --locked --no-fail-fast
 
 JOBS ?= auto
 test-python: test-virtual test-live

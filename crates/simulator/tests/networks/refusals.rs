@@ -84,11 +84,11 @@ fn what_is_wrong_is_named() {
         ),
         (
             |d| drop(d.connections[0].congestion.parameters.insert("k".into(), 1.into())),
-            "connection \"t\": congestion control \"reno\": found the parameter \"k\"; expected no parameters",
+            "connection \"t\": congestion control \"reno\": found the parameter \"k\"; expected variant",
         ),
         (
-            |d| drop(d.connections[0].congestion.parameters.insert("variant".into(), "linux".into())),
-            "connection \"t\": congestion control \"reno\": found the parameter \"variant\"; expected no parameters",
+            |d| drop(d.connections[0].congestion.parameters.insert("variant".into(), "bsd".into())),
+            "connection \"t\": variant of the congestion control \"reno\": found \"bsd\"; expected ",
         ),
         (
             |d| d.connections[0].congestion = with("lia", "variant", 3),
