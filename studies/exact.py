@@ -24,15 +24,15 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from itertools import product, zip_longest
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path as File
 from typing import Final
 
 import mptcplab
 import numpy as np
 from mptcplab import kernels
-from mptcplab.capture.divergence import Sent, difference, sent, streams
+from mptcplab.capture.divergence import Sent, parting, sent, unclosed, unpushed
 from mptcplab.capture.settings import Capture
 from mptcplab.designs import wsp
 from mptcplab.scenario import Scenario
@@ -155,26 +155,6 @@ def run(case: Case, engine: str) -> Run:
     return Run(packets, float("nan") if completion_s is None else completion_s)
 
 
-def unclosed(packets: Sequence[Sent]) -> list[Sent]:
-    """Without PSH and what closes a connection: up to the last data of a subflow, and its acknowledgment."""
-    ends: dict[int, int] = {}
-    for each in packets:
-        if each.length:
-            ends[each.flow] = max(ends.get(each.flow, 0), each.sequence + each.length)
-    found, over = [], set[int]()
-    for each in packets:
-        end, is_client = ends.get(each.flow, 0), each.host.startswith("client")
-        if each.flow in over or (not is_client and not each.length and 0 < end <= each.sequence):
-            continue
-        flags = "+".join(flag for flag in each.flags.split("+") if flag not in ("FIN", "PSH"))
-        if is_client and 0 < end <= each.acknowledgment:
-            over.add(each.flow)
-            found.append(replace(each, flags="ACK", acknowledgment=end, window=0))
-        else:
-            found.append(replace(each, flags=flags))
-    return found
-
-
 def linux(case: Case, kernel: kernels.Kernel) -> Run:
     """What Linux sent: as it was kept, or run now."""
     engine = f"linux-virtual:{kernel.name}"
@@ -192,21 +172,13 @@ def linux(case: Case, kernel: kernels.Kernel) -> Run:
 
 
 def compared(case: Case, ours: Run, theirs: Run) -> Outcome:
-    """Where the two part. Streams are compared as `mptcplab.capture.divergence` does."""
-    packets = unclosed(ours.packets)
-    mine, others = streams(packets), streams(unclosed(theirs.packets))
-    found: list[tuple[int, str, Sent | None, Sent | None]] = []
-    for stream in sorted(mine.keys() | others.keys()):
-        for a, b in zip_longest(mine.get(stream, ()), others.get(stream, ())):
-            what = "the number of packets" if a is None or b is None else difference(a, b)
-            if what is not None:
-                found.append((min(each.time_ns for each in (a, b) if each is not None), what, a, b))
-                break
+    """Where the two part."""
+    packets, others = (unclosed(unpushed(each.packets)) for each in (ours, theirs))
     slower = theirs.completion_s / ours.completion_s - 1
-    if not found:
+    found = parting(packets, others)
+    if found is None:
         return Outcome(case, len(packets), None, slower)
-    time_ns, what, a, b = min(found, key=lambda each: each[0])
-    return Outcome(case, sum(each.time_ns < time_ns for each in packets), (what, a, b), slower)
+    return Outcome(case, found.number, (found.what, found.first, found.second), slower)
 
 
 def outcome(case: Case, kernel: kernels.Kernel) -> Outcome:

@@ -6,12 +6,15 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
-from mptcplab.capture.divergence import divergence
+from mptcplab.capture.divergence import divergence, parting, sent, unclosed
+from mptcplab.capture.explain import explain
 
 CLIENT = {"fast": "10.0.0.1", "slow": "10.0.1.1"}
 SERVER = "10.0.255.1"
 ACK = 16
 SYN = 2
+FIN = 1
+PSH = 8
 
 
 def packet(
@@ -142,3 +145,69 @@ def test_one_that_sends_less_is_told(tmp_path: Path) -> None:
     assert found is not None
     assert found.what == "the number of packets"
     assert found.lines(("a", "b"))[2] == "  b: nothing more is sent"
+
+
+def closed(place: Path, *, last: int = 1000, joined: bool) -> Path:
+    """A server sends two segments, the last with its FIN or without; both ends close."""
+    there, back = (CLIENT["fast"], SERVER), (SERVER, CLIENT["fast"])
+    down, end = (5001, 4000), 1001 + last
+    data = [
+        (10, packet(*back, 0, 0, flags=SYN | ACK, ports=down)),
+        (20, packet(*back, 1, 1, length=1000, ports=down)),
+        (21, packet(*back, 1001, 1, length=last, flags=ACK | PSH | FIN * joined, ports=down)),
+    ]
+    acknowledgments = [(0, packet(*there, 0, 0, flags=SYN)), (30, packet(*there, 1, 1001))]
+    if joined:
+        acknowledgments += [(31, packet(*there, 1, end + 1, flags=FIN | ACK))]
+        data += [(41, packet(*back, end + 1, 2, ports=down))]
+    else:
+        acknowledgments += [(31, packet(*there, 1, end)), (38, packet(*there, 1, end, flags=FIN | ACK))]
+        data += [(25, packet(*back, end, 1, flags=FIN | ACK, ports=down))]
+        data += [(48, packet(*back, end + 1, 2, ports=down))]
+    write(place / "m-client-fast.pcapng", acknowledgments)
+    write(place / "m-server.pcapng", data)
+    return place
+
+
+def test_what_closes_a_connection_is_left_out(tmp_path: Path) -> None:
+    one, other = closed(tmp_path / "a", joined=True), closed(tmp_path / "b", joined=False)
+    assert divergence(one, other) is not None
+    mine, theirs = (unclosed(sent(place, plain=True)) for place in (one, other))
+    told = [(each.host, each.flags, each.sequence, each.length) for each in mine]
+    assert told == [
+        ("client", "SYN", 0, 0),
+        ("server", "SYN+ACK", 0, 0),
+        ("server", "ACK", 1, 1000),
+        ("server", "PSH+ACK", 1001, 1000),
+        ("client", "ACK", 1, 0),
+        ("client", "ACK", 1, 0),
+    ]
+    assert parting(mine, theirs) is None
+    shorter = unclosed(sent(closed(tmp_path / "c", last=999, joined=False), plain=True))
+    found = parting(mine, shorter)
+    assert found is not None
+    assert (found.number, found.what) == (3, "the length")
+
+
+def test_runs_that_only_close_otherwise_send_the_same_packets(tmp_path: Path) -> None:
+    one, other = closed(tmp_path / "a", joined=True), closed(tmp_path / "b", joined=False)
+    found = explain(one, other, ("sim", "linux"))
+    assert (found.first, found.before, found.packets) == (None, (), 6)
+    assert found.lines()[0] == "sim and linux send the same 6 packets"
+    assert found.lines()[1].startswith("Only their ends differ, at 0.021000 s. sim: server (fast): FIN+ACK seq 1001")
+    assert explain(one, one, ("sim", "sim")).end is None
+    parted = explain(one, closed(tmp_path / "c", last=500, joined=False), ("sim", "linux"))
+    assert parted.first is not None
+    assert parted.end is None
+
+
+def test_a_subflow_with_data_of_both_hosts_is_left_as_it_is(tmp_path: Path) -> None:
+    both = [
+        (1, packet(CLIENT["fast"], SERVER, 1, 1, length=10)),
+        (3, packet(CLIENT["fast"], SERVER, 11, 21, flags=FIN | ACK)),
+    ]
+    write(tmp_path / "a" / "m-client-fast.pcapng", both)
+    data = packet(SERVER, CLIENT["fast"], 1, 11, length=20, flags=FIN | ACK, ports=(5001, 4000))
+    write(tmp_path / "a" / "m-server.pcapng", [(2, data)])
+    packets = sent(tmp_path / "a", plain=True)
+    assert unclosed(packets) == packets

@@ -5,8 +5,8 @@ initial sequence numbers are random and left out: sequence numbers count from th
 """
 
 import struct
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from itertools import zip_longest
 from pathlib import Path
@@ -71,19 +71,58 @@ class Divergence:
 
 def divergence(first: Path, second: Path) -> Divergence | None:
     """Where the captures in two directories part; None when they do not."""
-    packets = sent(first)
-    mine, theirs = streams(packets), streams(sent(second))
+    return parting(sent(first), sent(second))
+
+
+def parting(one: Sequence[Sent], other: Sequence[Sent]) -> Divergence | None:
+    """Where two runs part; None when they do not."""
+    mine, theirs = streams(one), streams(other)
     found: list[tuple[int, str, Sent | None, Sent | None]] = []
     for stream in sorted(mine.keys() | theirs.keys()):
-        for one, other in zip_longest(mine.get(stream, ()), theirs.get(stream, ())):
-            what = "the number of packets" if one is None or other is None else difference(one, other)
+        for a, b in zip_longest(mine.get(stream, ()), theirs.get(stream, ())):
+            what = "the number of packets" if a is None or b is None else difference(a, b)
             if what is not None:
-                found.append((min(each.time_ns for each in (one, other) if each is not None), what, one, other))
+                found.append((min(each.time_ns for each in (a, b) if each is not None), what, a, b))
                 break
     if not found:
         return None
-    time_ns, what, one, other = min(found, key=lambda each: each[0])
-    return Divergence(sum(each.time_ns < time_ns for each in packets), what, one, other)
+    time_ns, what, a, b = min(found, key=lambda each: each[0])
+    return Divergence(sum(each.time_ns < time_ns for each in one), what, a, b)
+
+
+def unpushed(packets: Iterable[Sent]) -> list[Sent]:
+    """Without PSH, which marks the end of what an application wrote or of a burst: nothing follows from it."""
+    return [replace(each, flags=_without(each.flags, "PSH")) for each in packets]
+
+
+def unclosed(packets: Sequence[Sent]) -> list[Sent]:
+    """Without what closes subflows over which one host sends data: up to the last of it, and its acknowledgment.
+
+    When a connection is closed its applications decide. A subflow with data of both hosts is left as it is.
+    """
+    ends: dict[int, dict[str, int]] = {}
+    for each in packets:
+        if each.length:
+            of_flow = ends.setdefault(each.flow, {})
+            of_flow[each.host] = max(of_flow.get(each.host, 0), each.sequence + each.length)
+    found, over = [], set[int]()
+    for each in packets:
+        if len(ends.get(each.flow, ())) != 1:
+            found.append(each)
+            continue
+        ((sender, end),) = ends[each.flow].items()
+        if each.flow in over or (each.host == sender and not each.length and each.sequence >= end):
+            continue
+        if each.host != sender and each.acknowledgment >= end:
+            over.add(each.flow)
+            found.append(replace(each, flags="ACK", acknowledgment=end, window=0))
+        else:
+            found.append(replace(each, flags=_without(each.flags, "FIN")))
+    return found
+
+
+def _without(flags: str, flag: str) -> str:
+    return "+".join(each for each in flags.split("+") if each != flag)
 
 
 def streams(packets: Iterable[Sent]) -> dict[tuple[str, str], list[Sent]]:

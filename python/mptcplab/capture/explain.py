@@ -3,7 +3,8 @@
 Packets are compared as `divergence` compares them. What shifts nothing (an option, the window announced) is told with
 its first packet, and the comparison goes on; the earliest packet that one run sends and the other does not, or sends
 later, elsewhere or otherwise, is where they part: from there on everything differs. What it was is told by the side
-that acted earlier: the other did something else, or nothing yet.
+that acted earlier: the other did something else, or nothing yet. Runs that only close a connection differently send the
+same packets: the applications decide when it is closed.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,17 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from mptcplab.capture.divergence import TOLERANCE_NS, Divergence, Sent, difference, sent, streams
+from mptcplab.capture.divergence import (
+    TOLERANCE_NS,
+    Divergence,
+    Sent,
+    difference,
+    parting,
+    sent,
+    streams,
+    unclosed,
+    unpushed,
+)
 
 Kind = Literal[
     "initial window",
@@ -83,13 +94,17 @@ class Explanation:
     flights: tuple[Flight, ...] = ()
     reasons: tuple[Reason, ...] = ()
     packets: int = 0
-    """How many the first run sends."""
+    """How many the first run sends; where only the end differs, how many without what closes the connection."""
+    end: Difference | None = None
+    """How the connections are closed differently, where that is all."""
 
     def lines(self) -> list[str]:
         """For people."""
         found = []
         if self.first is None:
             found.append(f"{' and '.join(self.names)} send the same {self.packets:,} packets")
+            if self.end is not None:
+                found.append(f"Only their ends differ, at {self.end.time_s:.6f} s. {self.end.why}")
         else:
             where = self.first.divergence
             found.append(
@@ -118,6 +133,7 @@ class Explanation:
             "packets": self.packets,
             "first": None if self.first is None else _document(self.first),
             "before": [_document(each) for each in self.before],
+            "end": None if self.end is None else _document(self.end),
             "subflows": [
                 {
                     "subflow": each.subflow,
@@ -145,11 +161,7 @@ def _document(found: Difference) -> dict[str, Any]:
 
 def explain(first: Path, second: Path, names: tuple[str, str]) -> Explanation:
     """Compare the captures in two directories."""
-    one, other = (
-        # PSH marks the end of what an application wrote, or of a burst: nothing follows from it.
-        [replace(each, flags="+".join(flag for flag in each.flags.split("+") if flag != "PSH")) for each in run]
-        for run in (sent(first, plain=True), sent(second, plain=True))
-    )
+    one, other = (unpushed(sent(directory, plain=True)) for directory in (first, second))
     soft: dict[Kind, Difference] = {}
     ours, their = (max(run, key=lambda each: each.length, default=None) for run in (one, other))
     if ours is not None and their is not None and 0 < abs(ours.length - their.length) <= _SAME_SIZE * ours.length:
@@ -158,6 +170,14 @@ def explain(first: Path, second: Path, names: tuple[str, str]) -> Explanation:
         divergence = Divergence(0, "the length", ours, their)
         soft["segment size"] = Difference("segment size", divergence, why)
         other = [_scaled(each, ours.length / their.length) for each in other]
+    end = parting(one, other)
+    if not soft and end is not None:
+        open_ones = unclosed(one)
+        if parting(open_ones, unclosed(other)) is None:
+            both = zip(names, (end.first, end.second), strict=True)
+            why = "; ".join(f"{name}: {each if each is not None else 'nothing more is sent'}" for name, each in both)
+            last = Difference("end of the connection", end, f"{why}.")
+            return Explanation(names, (), None, packets=len(open_ones), end=last)
     mine, theirs = streams(one), streams(other)
     hard: list[tuple[int, str, Sent | None, Sent | None]] = []
     for stream in sorted(mine.keys() | theirs.keys()):
