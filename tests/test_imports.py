@@ -1,6 +1,7 @@
 """No two source files of a crate import each other, directly or by others; no package of Python one above it."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,15 +47,31 @@ def test_tcp_calls_nothing_of_multipath_tcp() -> None:
     ]
     assert not upward
     # What is there to be seen is seen.
-    assert transport / "tcp" / "sender.rs" in found[transport / "mptcp" / "receive.rs"]
+    assert transport / "tcp" / "subflow" / "sender.rs" in found[transport / "mptcp" / "connection" / "receive.rs"]
 
 
 def test_only_the_data_level_looks_at_what_it_goes_over() -> None:
     """Other files ask what follows from it, so that what TCP and Multipath TCP do differently stands in one place."""
     multipath = CRATES / "transport" / "src" / "mptcp"
-    own = {multipath / "state" / "data_level.rs", multipath / "data_level.rs", *(multipath / "data_level").iterdir()}
+    rooms = multipath / "connection"
+    own = {multipath / "state" / "data_level.rs", rooms / "data_level.rs", *(rooms / "data_level").iterdir()}
     looking = {file for file in multipath.rglob("*.rs") if "Over::" in file.read_text(encoding="utf-8")}
     assert looking == own
+
+
+def visible_fields(file: str, struct: str) -> list[str]:
+    """The fields of a struct of the transport that other files see."""
+    text = (CRATES / "transport" / "src" / file).read_text(encoding="utf-8")
+    body = text.split(f"pub struct {struct}<", 1)[1].split("\n}\n", 1)[0]
+    fields = re.findall(r"^    (pub\S* )?(?:r#)?(\w+):", body, re.M)
+    assert len(fields) > 20  # What is there to be seen is seen.
+    return [name for visible, name in fields if visible]
+
+
+def test_only_rooms_see_the_fields_of_a_subflow_and_of_a_connection() -> None:
+    """The rooms are the files of the folder beside the struct; others ask for what they want by what it does."""
+    assert visible_fields("tcp/subflow.rs", "Subflow") == []
+    assert visible_fields("mptcp/connection.rs", "Connection") == []
 
 
 def test_circles_of_calls_are_no_larger_than_they_were() -> None:

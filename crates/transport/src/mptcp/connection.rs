@@ -1,5 +1,39 @@
 //! The state of a connection and what an application does with it.
 
+mod add_addr;
+pub(crate) mod at_once;
+mod checksum;
+mod close;
+mod data;
+mod data_level;
+mod dispatch;
+mod fallback;
+#[cfg(test)]
+mod fixture;
+mod handshake;
+mod icmp;
+mod join;
+mod linux_receiver;
+mod mp_fail;
+mod mp_fastclose;
+mod mp_prio;
+pub(super) mod outgoing;
+mod own_window;
+mod paths;
+mod plan;
+mod probe;
+mod receive;
+mod reinject;
+mod remove_addr;
+mod reset;
+mod signal;
+mod smallest_rtt;
+mod stale;
+mod timers;
+mod tracing;
+mod transmit;
+mod tuning;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -74,58 +108,58 @@ pub enum Event {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Connection<P: Sendable> {
-    pub(super) subflows: Vec<Subflow<P>>,
-    pub(super) views: Vec<View>,
+    subflows: Vec<Subflow<P>>,
+    views: Vec<View>,
     /// A lower bound of all timers.
     next_timeout: Instant,
     /// Time of the last call that had one.
     clock: Instant,
 
-    pub(super) due: Due,
-    pub(super) usual: Usual,
+    due: Due,
+    usual: Usual,
 
-    pub(super) level: DataLevel,
+    level: DataLevel,
     established: bool,
     initiator: bool,
-    pub(super) ending: Ending,
-    pub(super) fallback: Fallback,
+    ending: Ending,
+    fallback: Fallback,
     /// What happened and was not told yet; mostly nothing.
     #[expect(clippy::box_collection, reason = "mostly there is none")]
     events: Option<Box<VecDeque<Event>>>,
-    pub(super) numbers: DataNumbers,
+    numbers: DataNumbers,
     /// Subflows that the host has not entered yet.
     unadopted: SubflowSet,
 
-    pub(super) timers: StreamTimers,
-    pub(super) tx: SendStream<P>,
-    pub(super) rx: ReceiveStream<P>,
+    timers: StreamTimers,
+    tx: SendStream<P>,
+    rx: ReceiveStream<P>,
     // Here ends what data that arrives touches.
     /// What waits on subflows; none as long as the scheduler binds nothing ahead.
-    pub(super) plan: Option<Box<SendPlan>>,
+    plan: Option<Box<SendPlan>>,
     /// The subflows that the scheduler's burst goes to, and how many segments of it are left.
-    pub(super) burst: (SubflowSet, u32),
-    pub(super) controller: Controller,
-    pub(super) reinjections: Reinjections,
+    burst: (SubflowSet, u32),
+    controller: Controller,
+    reinjections: Reinjections,
 
     // What few do.
     /// The ends of joins that failed, and the ids that they had.
     #[expect(clippy::box_collection, reason = "hardly any connection has some")]
     reclaimed: Option<Box<Vec<(Tuple, SubflowId)>>>,
     /// Shared by all connections that were made with it.
-    pub(super) config: Arc<Config>,
-    pub(super) contexts: Vec<SubflowContext<P>>,
-    pub(super) keys: Keys,
-    pub(super) secrets: Secrets,
-    pub(super) addresses: Addresses,
-    pub(super) scheduler: Scheduler,
-    pub(super) path_manager: PathManager,
+    config: Arc<Config>,
+    contexts: Vec<SubflowContext<P>>,
+    keys: Keys,
+    secrets: Secrets,
+    addresses: Addresses,
+    scheduler: Scheduler,
+    path_manager: PathManager,
     /// Of subflows, where losses are repaired as in Linux.
-    pub(super) silence: Option<Box<Silence>>,
-    pub(super) control: ControlTimers,
+    silence: Option<Box<Silence>>,
+    control: ControlTimers,
     /// Subflows that their own windows keep from sending.
-    pub(super) narrow: SubflowSet,
+    narrow: SubflowSet,
     /// Who hears what is decided, and what was told.
-    pub(super) trace: Option<Box<Tracing>>,
+    trace: Option<Box<Tracing>>,
 }
 
 impl<P: Sendable> Connection<P> {
@@ -185,13 +219,12 @@ impl<P: Sendable> Connection<P> {
         let kernel = self.repair() == Repair::Kernel;
         let linux = kernel || self.config.tcp.window_validation == WindowValidation::Linux;
         subflow.serve(self.controller.feedback(), linux, kernel);
-        subflow.rcv_ssthresh = first_rcv_ssthresh(&self.config, subflow.active_open);
-        subflow.rtt.told = self.controller.wants_samples();
-        subflow.ecn.scalable = self.config.congestion.has(Capability::Scalable);
+        subflow.begin_window(first_rcv_ssthresh(&self.config, subflow.is_active_open()));
+        subflow.tell_control(self.controller.wants_samples(), self.config.congestion.has(Capability::Scalable));
         let r = self.subflows.len();
-        let initial_window = subflow.growth.bounded(self.config.tcp.initial_window.into());
+        let initial_window = subflow.bounded(self.config.tcp.initial_window.into());
         let mut view = View::new(initial_window, self.segment_octets(&subflow));
-        view.backup = subflow.backup;
+        view.backup = subflow.is_backup();
         view.ssthresh = self.config.tcp.initial_ssthresh.map_or(f64::INFINITY, f64::from);
         if r == SUBFLOW_LIMIT
             && let Some(reused) = self.reusable_id()
@@ -214,10 +247,7 @@ impl<P: Sendable> Connection<P> {
     /// Puts a subflow in the place of a join that failed.
     #[cold]
     fn reuse_id(&mut self, r: usize, mut subflow: Subflow<P>, view: View) -> usize {
-        // Counters go on: whoever takes differences sees none below zero.
-        let old = &mut self.subflows[r];
-        (subflow.sent, subflow.received, subflow.waited) = (old.sent, old.received, old.waited.take());
-        subflow.losses = old.losses.as_deref().map(|losses| Box::new(losses.counts()));
+        subflow.go_on_counting(&mut self.subflows[r]);
         let old = std::mem::replace(&mut self.subflows[r], subflow);
         self.reclaimed.get_or_insert_default().push((old.tuple(), SubflowId(r as u8)));
         self.contexts[r] = SubflowContext::new();
@@ -327,7 +357,7 @@ impl<P: Sendable> Connection<P> {
     #[cold]
     fn acknowledge_pushed(&mut self) {
         while let Some(r) = self.due.pushed.pop() {
-            if self.subflows[r].is_synchronised() && self.subflows[r].ack.read_all() {
+            if self.subflows[r].is_synchronised() && self.subflows[r].acknowledge_read() {
                 self.due.acks.insert(r);
             }
         }
@@ -336,7 +366,7 @@ impl<P: Sendable> Connection<P> {
     /// Subflow `r` acknowledges at once.
     #[inline]
     pub(super) fn owe_acknowledgment(&mut self, r: usize) {
-        self.subflows[r].ack.now = true;
+        self.subflows[r].acknowledge_now();
         self.due.acks.insert(r);
     }
 
@@ -380,7 +410,7 @@ impl<P: Sendable> Connection<P> {
     /// The packet that is about to be received on `subflow` was marked: CE (RFC 3168 §5). To be called before the
     /// segment is handed over. Panics when there is no such subflow.
     pub fn congestion_experienced(&mut self, subflow: SubflowId) {
-        self.subflows[subflow.0 as usize].ecn.congestion_experienced();
+        self.subflows[subflow.0 as usize].congestion_experienced();
     }
 
     /// What the IP headers of its packets are to say.
@@ -449,7 +479,7 @@ impl<P: Sendable> Connection<P> {
     /// The state of a subflow by its name in RFC 9293 §3.3.2. Panics when there is no such subflow.
     #[must_use]
     pub fn state(&self, subflow: SubflowId) -> &'static str {
-        match self.subflows[subflow.0 as usize].state {
+        match self.subflows[subflow.0 as usize].state() {
             State::SynSent => "SYN-SENT",
             State::SynReceived => "SYN-RECEIVED",
             State::Established => "ESTABLISHED",
@@ -467,7 +497,7 @@ impl<P: Sendable> Connection<P> {
     /// every subflow is past its TIME-WAIT (RFC 9293 §3.6.1).
     #[must_use]
     pub fn is_forgettable(&self) -> bool {
-        let gone = |s: &Subflow<P>| s.state == State::Closed && !s.reset_due && !s.ack.now;
+        let gone = |s: &Subflow<P>| s.state() == State::Closed && !s.owes_answer();
         self.ending.over && self.rx.ready.is_empty() && self.events.is_none() && self.subflows.iter().all(gone)
     }
 
@@ -481,18 +511,18 @@ impl<P: Sendable> Connection<P> {
     /// As [`is_forgettable`](Self::is_forgettable), but for subflows in TIME-WAIT.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
-        let done = |s: &Subflow<P>| !s.is_open() && !s.reset_due && !s.ack.now;
+        let done = |s: &Subflow<P>| !s.is_open() && !s.owes_answer();
         self.ending.over && self.rx.ready.is_empty() && self.events.is_none() && self.subflows.iter().all(done)
     }
 
     /// What its subflows in TIME-WAIT still have to say.
     pub(crate) fn take_resting(&mut self, now: Instant) -> Vec<(Tuple, Resting<P>)> {
-        let resting = (0..self.subflows.len()).filter(|&r| self.subflows[r].state == State::TimeWait);
+        let resting = (0..self.subflows.len()).filter(|&r| self.subflows[r].state() == State::TimeWait);
         let resting: Vec<usize> = resting.collect();
         let rest = |r: usize| {
-            let seq = self.subflows[r].snd_nxt;
+            let seq = self.subflows[r].snd_nxt();
             let ack = self.segment(now, r, seq, Flags::ACK);
-            (self.subflows[r].tuple(), Resting { until: self.subflows[r].timer, ack })
+            (self.subflows[r].tuple(), Resting { until: self.subflows[r].timer(), ack })
         };
         resting.into_iter().map(rest).collect()
     }
@@ -518,21 +548,18 @@ impl<P: Sendable> Connection<P> {
     /// When the retransmission timeouts of a subflow were, in order.
     #[must_use]
     pub fn timeout_times(&self, subflow: SubflowId) -> &[Instant] {
-        self.subflows[subflow.0 as usize].losses.as_ref().map_or(&[], |losses| &losses.timeout_times)
+        self.subflows[subflow.0 as usize].losses().map_or(&[], |losses| &losses.timeout_times)
     }
 
     /// From now on the first data sent again on another subflow counts as the first: a path has just ended.
     pub fn watch_reinjections(&mut self) {
-        self.subflows
-            .iter_mut()
-            .flat_map(|subflow| &mut subflow.losses)
-            .for_each(|losses| losses.first_reinjection_at = Instant::ZERO);
+        self.subflows.iter_mut().for_each(|subflow| subflow.watch_reinjections());
     }
 
     /// When data was first sent again on another subflow since then.
     #[must_use]
     pub fn first_reinjection_at(&self) -> Option<Instant> {
-        let all = self.subflows.iter().flat_map(|subflow| &subflow.losses);
+        let all = self.subflows.iter().filter_map(|subflow| subflow.losses());
         all.map(|losses| losses.first_reinjection_at).filter(|&at| !at.is_zero()).min()
     }
 
@@ -540,28 +567,28 @@ impl<P: Sendable> Connection<P> {
     #[must_use]
     pub fn statistics(&self, subflow: SubflowId) -> Statistics {
         let (s, v) = (&self.subflows[subflow.0 as usize], &self.views[subflow.0 as usize]);
-        let lost = s.losses.as_deref();
+        let lost = s.losses();
         let of = |count: fn(&Losses) -> u64| lost.map_or(0, count);
-        let waited = s.waited.as_deref().copied().unwrap_or_default();
+        let waited = s.waited();
         Statistics {
             cwnd_segments: v.cwnd,
             srtt_ns: v.srtt.as_nanos(),
             in_flight_segments: v.in_flight,
-            rtt_sum_ns: s.rtt.sum_ns,
-            rtt_samples: s.rtt.samples,
-            data_segments_sent: s.sent.data_segments,
-            retransmissions: s.sent.retransmissions,
+            rtt_sum_ns: s.rtt().sum_ns,
+            rtt_samples: s.rtt().samples,
+            data_segments_sent: s.sent().data_segments,
+            retransmissions: s.sent().retransmissions,
             timeouts: of(|losses| losses.timeouts),
             undone: of(|losses| losses.undone),
             marks: of(|losses| losses.marks),
             probes: of(|losses| losses.probes),
             reinjections: of(|losses| losses.reinjections),
             first_reinjection_ns: of(|losses| losses.first_reinjection_at.as_nanos()),
-            established_ns: s.sent.established_at.as_nanos(),
-            cwnd_integral_segment_ns: s.sent.cwnd_integral_segment_ns,
-            cwnd_integral_until_ns: s.sent.cwnd_integral_until.as_nanos(),
-            new_bytes_received: s.received.new_bytes,
-            data_segments_received: s.received.data_segments,
+            established_ns: s.sent().established_at.as_nanos(),
+            cwnd_integral_segment_ns: s.sent().cwnd_integral_segment_ns,
+            cwnd_integral_until_ns: s.sent().cwnd_integral_until.as_nanos(),
+            new_bytes_received: s.received().new_bytes,
+            data_segments_received: s.received().data_segments,
             others_waited_byte_ns: waited.for_others_byte_ns,
             own_waited_byte_ns: waited.for_own_byte_ns,
         }
@@ -599,7 +626,7 @@ impl<P: Sendable> Connection<P> {
     #[must_use]
     pub fn decision_on(&self, subflow: SubflowId, seq: u32) -> Sending {
         let subflow = &self.subflows[subflow.0 as usize];
-        subflow.board.sending_of(subflow.our_seq(seq))
+        subflow.board().sending_of(subflow.our_seq(seq))
     }
 
     /// What bytes waited at this host for `subflow`, in byte·ns, by the reason for which it was sent. All subflows together
@@ -637,7 +664,7 @@ impl<P: Sendable> Connection<P> {
     /// options to send, addresses. Its memory grows with them and with nothing else.
     #[must_use]
     pub fn items_held(&self) -> usize {
-        let subflows = self.subflows.iter().map(|s| s.board.outstanding() as usize + s.reorder.len());
+        let subflows = self.subflows.iter().map(|s| s.items_held());
         let own = self.rx.len() + self.reinjections.len() + self.addresses.len();
         let own = own + self.plan.as_ref().map_or(0, |plan| plan.len());
         subflows.chain(self.contexts.iter().map(SubflowContext::items_held)).fold(own, usize::saturating_add)
@@ -657,8 +684,8 @@ impl<P: Sendable> Connection<P> {
     pub(super) fn reusable_id(&self) -> Option<usize> {
         let failed = |r: &usize| {
             let subflow = &self.subflows[*r];
-            let lived = !subflow.sent.established_at.is_zero() || subflow.received.data_segments > 0;
-            subflow.state == State::Closed && subflow.join.is_some() && !lived && !subflow.reset_due
+            let lived = !subflow.sent().established_at.is_zero() || subflow.received().data_segments > 0;
+            subflow.state() == State::Closed && subflow.join().is_some() && !lived && !subflow.owes_reset()
         };
         (1..self.subflows.len()).find(failed)
     }

@@ -53,6 +53,12 @@ impl RcvSsthresh {
         RcvSsthresh { bytes: u32::MAX, clamp: u32::MAX, ratio: Ratio::of_segment(full), ..RcvSsthresh::new(mss, 0) }
     }
 
+    /// Whether a segment may enlarge the window.
+    #[inline(always)]
+    pub fn may_grow(&self) -> bool {
+        self.bytes < self.limit
+    }
+
     /// A segment of `len` bytes came in order while the window was smaller than `limit`; `behind` others wait for what is
     /// missing before them. Answers whether the window has grown.
     #[cold]

@@ -1,5 +1,15 @@
 //! State of one subflow, and what of it needs no knowledge of the connection.
 
+pub mod close;
+mod handshake;
+mod path_mtu;
+mod readers;
+pub mod receive;
+mod sender;
+pub mod timers;
+pub mod transmit;
+mod window;
+
 use wire::{Flags, Payload, Segment, Timestamps};
 
 use super::acknowledge::Acknowledging;
@@ -86,84 +96,84 @@ impl ResetAnswer {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Subflow<P: Sendable> {
-    pub rcv_nxt: u64,
-    pub snd_una: u64,
-    pub snd_nxt: u64,
+    rcv_nxt: u64,
+    snd_una: u64,
+    snd_nxt: u64,
     /// Sequence number of the segment that the peer's window was taken from last (SND.WL1, RFC 9293 §3.3.1).
-    pub(super) snd_wl1: u64,
+    snd_wl1: u64,
     /// The end of what the peer's window of this subflow allows, the largest that it has told (RFC 8684 §3.3.5). Under TCP
     /// the window of the stream is this one, and here stands no limit.
-    pub right: u64,
+    right: u64,
     /// Initial sequence numbers, ours and the peer's.
     iss: SeqNumber<Ours>,
     irs: SeqNumber<Theirs>,
     /// Ours and the peer's, as in the tuple: every segment has them.
     ports: (u16, u16),
-    pub(super) ts_recent: u32,
-    pub timestamps: bool,
-    pub sack: bool,
-    pub scales: Scales,
-    pub state: State,
+    ts_recent: u32,
+    timestamps: bool,
+    sack: bool,
+    scales: Scales,
+    state: State,
 
-    pub ack: Acknowledging,
-    pub reorder: Reorder<P>,
+    ack: Acknowledging,
+    reorder: Reorder<P>,
     /// Place in the stream after the last byte received in order: where data without a mapping continues.
     next_offset: Offset,
     /// The window field as long as nothing comes from the peer, once it was computed.
-    pub unmoved_window: Option<u16>,
+    unmoved_window: Option<u16>,
     /// The peer's MSS or ours, whichever is less, in bytes; options take from it.
-    pub mss: u32,
+    mss: u32,
 
     /// Up to where the receive window may go, where the buffer grows.
-    pub rcv_ssthresh: RcvSsthresh,
+    rcv_ssthresh: RcvSsthresh,
     /// Smoothed RTT as the receiver of data sees it, from timestamp echoes, in eighths of a microsecond; 0 when unknown.
-    pub(super) receive_rtt: u32,
+    receive_rtt: u32,
     /// The timestamp that was echoed last: from each one sample is enough.
-    pub(super) last_echo: u32,
-    pub received: ReceivedCounts,
+    last_echo: u32,
+    received: ReceivedCounts,
     /// None as long as nothing was lost, probed for, or marked.
-    pub losses: Option<Box<Losses>>,
+    losses: Option<Box<Losses>>,
 
     /// The present run of transmissions.
     run: Run,
-    pub board: Scoreboard<P>,
+    board: Scoreboard<P>,
     /// Retransmission, handshake or TIME-WAIT timer.
-    pub timer: Instant,
-    pub retries: u32,
-    pub(super) detection: Detection,
-    pub rtt: RttEstimator,
-    pub sent: SentCounts,
-    pub(super) rack: Rack,
-    pub growth: Growth,
+    timer: Instant,
+    retries: u32,
+    detection: Detection,
+    rtt: RttEstimator,
+    sent: SentCounts,
+    rack: Rack,
+    growth: Growth,
 
     // What few segments touch.
     ends: Ends,
-    pub ecn: Ecn,
-    pub pacing: Option<Box<Pacing>>,
+    ecn: Ecn,
+    pacing: Option<Box<Pacing>>,
     /// Where segments leave in groups.
-    pub groups: Option<Box<Groups>>,
+    groups: Option<Box<Groups>>,
     /// For a control that asks for it.
-    pub rate: Option<Box<RateSampler>>,
-    pub fins: Fins,
-    pub(super) opening: Opening,
+    rate: Option<Box<RateSampler>>,
+    fins: Fins,
+    opening: Opening,
     /// None as long as nothing waited for what it brought.
-    pub waited: Option<Box<WaitedCounts>>,
+    waited: Option<Box<WaitedCounts>>,
     /// It answers a segment that fits nothing (RFC 9293 §3.5.2).
-    pub reset_answer: Option<Box<ResetAnswer>>,
+    reset_answer: Option<Box<ResetAnswer>>,
     /// None: the subflow that opened the connection.
-    pub join: Option<Join>,
-    pub local_id: u8,
-    pub remote_id: u8,
+    join: Option<Join>,
+    local_id: u8,
+    remote_id: u8,
     /// Opened by this host.
-    pub active_open: bool,
-    pub backup: bool,
+    active_open: bool,
+    backup: bool,
     /// A tail loss probe is to be sent.
-    pub probe_due: bool,
+    probe_due: bool,
     /// A SYN or SYN/ACK is to be sent.
-    pub syn_due: bool,
+    syn_due: bool,
     /// A reset is to be sent.
-    pub reset_due: bool,
-    pub notes: Notes,
+    reset_due: bool,
+    notes: Notes,
 }
 
 impl<P: Sendable> Subflow<P> {
@@ -367,6 +377,22 @@ impl<P: Sendable> Subflow<P> {
         view.srtt = self.rtt.srtt;
         view.rttvar = self.rtt.rttvar;
         view.min_rtt = self.rtt.min_rtt;
+    }
+}
+
+/// What tests of other rooms begin with.
+#[cfg(test)]
+impl<P: Sendable> Subflow<P> {
+    pub fn pretend_acknowledged(&mut self, una: u64) {
+        self.snd_una = una;
+    }
+
+    pub fn pretend_srtt(&mut self, srtt: Duration) {
+        self.rtt.srtt = srtt;
+    }
+
+    pub fn form_groups(&mut self) {
+        self.groups = Some(Box::default());
     }
 }
 

@@ -6,7 +6,7 @@ use super::window::{ReceiveWindow, Unread};
 use crate::offset::Offset;
 use crate::queue::Sendable;
 use crate::reassembly::Part;
-use crate::statistics::{DelayHistogram, WaitedCounts};
+use crate::statistics::DelayHistogram;
 use crate::tcp::subflow::Subflow;
 use crate::time::{Duration, Instant};
 use crate::waits::Waits;
@@ -121,22 +121,22 @@ impl<P: Sendable> ReceiveStream<P> {
     /// The window field of a segment on `subflow`.
     #[inline(always)]
     pub fn announce(&mut self, now: Instant, subflow: &mut Subflow<P>) -> u16 {
-        let scale = subflow.scales.ours();
+        let scale = subflow.scales().ours();
         let Some(tuning) = &self.window.tuning else { return self.window.announce(self.nxt, scale) };
         // Under Multipath TCP what waits on a subflow does not count.
-        let held = self.held(if tuning.shared { 0 } else { subflow.reorder.len() });
+        let held = self.held(if tuning.shared { 0 } else { subflow.pieces() });
         // Of a host that only sends, nothing moves the window.
         let nothing_came = self.nxt == Offset::FIRST && held.pieces == 0;
-        if nothing_came && let Some(window) = subflow.unmoved_window {
+        if nothing_came && let Some(window) = subflow.unmoved_window() {
             return window;
         }
-        let steady = !tuning.shared || subflow.rcv_ssthresh.told == 0;
-        let (window, tight) =
-            self.window.announce_growing(now, held, scale, subflow.rcv_nxt, &mut subflow.rcv_ssthresh);
+        let steady = !tuning.shared || subflow.rcv_ssthresh().told == 0;
+        let (rcv_nxt, rcv_ssthresh) = subflow.announced_window();
+        let (window, tight) = self.window.announce_growing(now, held, scale, rcv_nxt, rcv_ssthresh);
         if tight {
-            subflow.ack.spend_budget();
+            subflow.spend_budget();
         }
-        subflow.unmoved_window = (nothing_came && steady).then_some(window);
+        subflow.keep_window((nothing_came && steady).then_some(window));
         window
     }
 
@@ -197,30 +197,27 @@ impl<P: Sendable> ReceiveStream<P> {
             return;
         }
         let new = if next && self.waiting.as_mut().is_none_or(|w| w.is_empty() || w.pass(at.octets(), len)) {
-            self.append(now, via, early, &mut subflow.waited);
+            self.append(now, via, early, subflow);
             len
         } else {
             self.wait(early)
         };
-        subflow.received.new_bytes += new;
+        subflow.count_new_bytes(new);
         if next && self.has_hole() {
             while let Some(early) = self.waiting.as_mut().and_then(|waiting| waiting.pop(self.nxt.octets())) {
-                self.append(now, via, early, &mut subflow.waited);
+                self.append(now, via, early, subflow);
             }
         }
     }
 
     /// The next bytes of the stream; subflow `via` has just brought them, or what they waited for.
     #[inline(always)]
-    fn append(&mut self, now: Instant, via: u8, early: Early<P>, account: &mut Option<Box<WaitedCounts>>) {
+    fn append(&mut self, now: Instant, via: u8, early: Early<P>, subflow: &mut Subflow<P>) {
         let (waited, len) = (now - early.arrived_at, early.payload.len() as u64);
         self.delays.add(waited, len);
         if !waited.is_zero() {
-            let own = early.via == via;
-            let account = account.get_or_insert_default();
-            let sum = if own { &mut account.for_own_byte_ns } else { &mut account.for_others_byte_ns };
             let byte_ns = u128::from(waited.as_nanos()) * u128::from(len);
-            *sum += byte_ns;
+            subflow.count_waited(early.via == via, byte_ns);
             self.waits.get_or_insert_default().add(via, byte_ns);
             self.freed = true;
         }

@@ -43,9 +43,9 @@ impl Silence {
     pub fn hear<P: Sendable>(&mut self, subflows: &[Subflow<P>]) {
         self.subflows.resize(subflows.len(), Silent::default());
         for (silent, subflow) in self.subflows.iter_mut().zip(subflows) {
-            silent.stale &= silent.since.0 == subflow.snd_una;
+            silent.stale &= silent.since.0 == subflow.snd_una();
             // Just after an acknowledgment this is the window that came with it.
-            let window_bytes = subflow.right.saturating_sub(subflow.snd_una);
+            let window_bytes = subflow.right().saturating_sub(subflow.snd_una());
             silent.largest_window_bytes = silent.largest_window_bytes.max(window_bytes);
         }
     }

@@ -1,0 +1,159 @@
+//! What Linux's receiver does while a hole is open, where a scenario asks for it: segments behind the hole enlarge the window
+//! too, and once three acknowledgments have told of them the next may wait a millisecond for others.
+//!
+//! Linux 6.12, `net/ipv4/tcp_input.c`: `tcp_data_queue_ofo` (the window), `__tcp_ack_snd_check` and `tcp_sack_new_ofo_skb`
+//! (which acknowledgments wait).
+
+use super::Connection;
+use crate::queue::Sendable;
+use crate::reassembly::{Part, Piece};
+use crate::tcp::subflow::Subflow;
+use crate::time::{Duration, Instant};
+
+/// Acknowledgments of the same number that leave at once (`TCP_FASTRETRANS_THRESH`).
+const PROMPT: u8 = 3;
+/// The longest wait (`tcp_comp_sack_delay_ns`), and a twentieth of the round trip otherwise.
+const DELAY: Duration = Duration::from_millis(1);
+const RTT_SHARE: u64 = 20;
+/// The timer may come later by so much, and does where nothing else wakes the host (`tcp_comp_sack_slack_ns`).
+const SLACK: Duration = Duration::from_micros(100);
+/// Blocks that an acknowledgment is sure to report: before one changes that is not among them, what waits is sent
+/// (`TCP_SACK_BLOCKS_EXPECTED`).
+const EXPECTED_BLOCKS: usize = 2;
+
+/// Data that came while a hole was open.
+pub(super) struct AtHole {
+    len: usize,
+    /// Pieces that waited before.
+    behind: usize,
+    /// It begins where the hole does.
+    fills: bool,
+    /// It changes a block that an acknowledgment may not report.
+    unexpected: bool,
+}
+
+impl<P: Sendable> Connection<P> {
+    /// Data comes behind a hole, or fills one, and is not kept yet. Answers what
+    /// [`acknowledge_at_hole`](Self::acknowledge_at_hole) is to know of it.
+    #[cold]
+    pub(super) fn meet_hole(&mut self, r: usize, piece: &Piece<P>) -> AtHole {
+        let (subflow, len) = (&mut self.subflows[r], piece.len() as usize);
+        let (behind, fills) = (subflow.pieces(), piece.at == subflow.rcv_nxt());
+        let unexpected = !fills
+            && subflow.acknowledging().is_pending()
+            && subflow.block_at(piece.at, piece.end()) >= EXPECTED_BLOCKS;
+        if fills {
+            self.grow_window(r, len);
+        } else if unexpected {
+            subflow.freeze_blocks();
+        }
+        AtHole { len, behind, fills, unexpected }
+    }
+
+    /// It has its place.
+    #[cold]
+    pub(super) fn acknowledge_at_hole(&mut self, now: Instant, r: usize, met: &AtHole) {
+        if !met.fills && self.subflows[r].pieces() > met.behind {
+            self.grow_window_behind_hole(r, met.len, met.behind);
+        }
+        let subflow = &mut self.subflows[r];
+        let wait = if met.unexpected { Duration::ZERO } else { subflow.wait_at_hole() };
+        let (due, deadline) = subflow.owe_at_hole(now, wait);
+        self.due.acks.0 |= u64::from(due) << r;
+        self.wake_by(deadline);
+    }
+}
+
+impl<P: Sendable> Subflow<P> {
+    /// How long the acknowledgment of a segment behind a hole may wait.
+    fn wait_at_hole(&mut self) -> Duration {
+        if !self.has_sack() || self.acknowledging().has_budget() || self.tell_hole() < PROMPT {
+            return Duration::ZERO;
+        }
+        let known = [self.rtt().srtt, self.receive_rtt()].into_iter().filter(|rtt| !rtt.is_zero());
+        DELAY.min(known.min().unwrap_or(Duration::ZERO) / RTT_SHARE) + SLACK
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{arrives, data, established};
+    use super::*;
+    use crate::{Protocol, Receiver};
+    use std::sync::Arc;
+    use wire::Span;
+
+    fn us(us: u64) -> Instant {
+        Instant::from_nanos(us * 1_000)
+    }
+
+    /// A receiver as Linux's that has spent its budget, with a hole in front of what comes.
+    fn receiver() -> Connection<Span> {
+        let mut c = established(Protocol::Tcp, 1);
+        Arc::make_mut(&mut c.config).tcp.receiver = Receiver::Linux;
+        c.subflows[0].spend_budget();
+        c.subflows[0].pretend_srtt(Duration::from_millis(100));
+        c
+    }
+
+    /// Segment `n` of 300 bytes comes. Answers the blocks of the acknowledgment that leaves at once.
+    fn comes(c: &mut Connection<Span>, now: Instant, n: u64) -> Option<usize> {
+        let segment = data(c, 1 + 300 * n as u32, 300 * n, 300, 0);
+        arrives(c, now, 0, segment);
+        c.transmit(now).map(|(_, ack)| ack.options.sack.as_slice().len())
+    }
+
+    #[test]
+    fn three_tell_at_once_and_those_that_follow_wait_for_each_other() {
+        let mut c = receiver();
+        let at_once = (1..=7).map(|n| comes(&mut c, us(n * 400), n).is_some()).collect::<Vec<_>>();
+        assert_eq!(at_once, [true, true, true, false, false, false, false]);
+        // The fourth came at 1.6 ms, and 1.1 ms is a twentieth of the round trip at most.
+        assert_eq!(c.next_timeout(), us(2_700));
+        c.handle_timeout(us(2_700));
+        let (_, ack) = c.transmit(us(2_700)).expect("one for all of them");
+        assert_eq!((ack.ack, ack.options.sack.as_slice()[0].right), (5_001, 5_001 + 2_400));
+        // The next waits for as long; what fills the hole is told at once.
+        assert_eq!((comes(&mut c, us(3_000), 8), c.next_timeout()), (None, us(4_100)));
+        assert_eq!((comes(&mut c, us(3_200), 0), c.subflows[0].rcv_nxt()), (Some(0), 2_701));
+        c.handle_timeout(us(4_100));
+        assert!(c.transmit(us(4_100)).is_none(), "nothing is left to tell");
+    }
+
+    #[test]
+    fn a_near_peer_waits_for_a_twentieth_of_the_round_trip() {
+        let mut c = receiver();
+        c.subflows[0].pretend_srtt(Duration::from_millis(4));
+        for n in 1..=4 {
+            comes(&mut c, us(10 * n), n);
+        }
+        assert_eq!(c.next_timeout(), us(340));
+    }
+
+    #[test]
+    fn no_more_than_44_wait_and_another_hole_begins_anew() {
+        let mut c = receiver();
+        let at_once: Vec<u64> = (1..=50).filter(|&n| comes(&mut c, us(n), n).is_some()).collect();
+        assert_eq!(at_once, [1, 2, 3, 48]);
+        // It fills the first hole, and the second opens: three again.
+        let mut c = receiver();
+        for n in [1, 2, 3, 4, 6] {
+            comes(&mut c, us(n), n);
+        }
+        let at_once = [0, 7, 8, 9].map(|n| comes(&mut c, us(20) + Duration::from_nanos(n), n).is_some());
+        assert_eq!(at_once, [true, true, true, false], "the one that fills the hole tells of what is behind the next");
+    }
+
+    #[test]
+    fn what_waits_is_sent_before_a_third_block_changes() {
+        let mut c = receiver();
+        let at_once = [1, 3, 5, 6, 7].map(|n| comes(&mut c, us(n), n).is_some());
+        assert_eq!(at_once, [true, true, true, false, false]);
+        assert_eq!(comes(&mut c, us(8), 2), None, "it joins the second block with the third");
+        assert_eq!(comes(&mut c, us(9), 9), Some(2), "a new block beside two, which is told later");
+        assert_eq!(comes(&mut c, us(10), 10), None);
+        c.handle_timeout(us(2_000));
+        let (_, ack) = c.transmit(us(2_000)).expect("one for the rest");
+        assert_eq!(ack.options.sack.as_slice()[0].left, 5_001 + 2_700);
+    }
+}

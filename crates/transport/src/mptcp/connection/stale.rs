@@ -1,0 +1,92 @@
+//! How Linux repairs at the data level (docs/decisions/0006): what its socket's oldest page holds goes out again where
+//! nothing is under way, and subflows that stay silent lose what they have to others. Only under [`Repair::Kernel`].
+//!
+//! [`Repair::Kernel`]: crate::scheduler::Repair::Kernel
+
+use super::Connection;
+use crate::offset::Offset;
+use crate::queue::Sendable;
+use crate::scheduler::SubflowSet;
+use crate::tcp::subflow::Subflow;
+use crate::time::Instant;
+use crate::trace::ReinjectionReason;
+
+/// The data of a page of the socket.
+const PAGE_BYTES: u64 = 32_768;
+/// After so many periods of the data level's timer without a word from a subflow it is stale (`stale_loss_cnt`).
+const STALE_PERIODS: u32 = 4;
+
+impl<P: Sendable> Connection<P> {
+    /// The data level's timer: the oldest page goes out again on a subflow where nothing is under way; on a backup only the
+    /// second time that nothing was heard of the others. A subflow from which
+    /// nothing was heard for four periods is stale, and what it has goes to others.
+    pub(super) fn retransmit_oldest_page(&mut self) {
+        let Some(mut silence) = self.silence.take() else { return };
+        let mut idle = None;
+        let mut fewest_periods = u32::MAX;
+        for (r, subflow) in self.subflows.iter().enumerate().filter(|&(r, _)| self.views[r].active) {
+            let Some(silent) = silence.of_mut(r) else { continue };
+            if subflow.board().is_empty() && !self.plan.as_ref().is_some_and(|plan| plan.waits_on(r)) {
+                silent.since = (subflow.snd_una(), 0);
+                if idle.is_none_or(|i: usize| self.views[i].backup && !self.views[r].backup) {
+                    idle = Some(r);
+                }
+            } else {
+                // Of one that was heard of, the count ends and begins again only a period later.
+                let periods = match silent.since {
+                    (_, 0) => 1,
+                    (una, periods) if una == subflow.snd_una() => periods + 1,
+                    _ => 0,
+                };
+                silent.since = (subflow.snd_una(), periods);
+                fewest_periods = fewest_periods.min(periods);
+            }
+        }
+        // A backup helps only when nothing was heard of any other for a period in which it could have been.
+        let idle = idle.filter(|&r| !self.views[r].backup || fewest_periods > 1);
+        let works = |r: &usize| self.views[*r].active;
+        let periods = |r: usize| silence.of(r).since.1;
+        let better = (0..self.views.len()).filter(works).any(|r| periods(r) + 1 < STALE_PERIODS);
+        let late = |r: &usize| periods(*r) > STALE_PERIODS && !silence.of(*r).stale;
+        let stale: Vec<_> = (0..self.views.len()).filter(works).filter(|r| better && late(r)).collect();
+        for &r in &stale {
+            if let Some(silent) = silence.of_mut(r) {
+                silent.stale = true;
+            }
+        }
+        self.silence = Some(silence);
+        if let Some(r) = idle {
+            let mut others = SubflowSet(u64::MAX);
+            others.remove(r);
+            let una = self.tx.una();
+            let to = self.tx.nxt().min(Offset::after((una.octets() / PAGE_BYTES + 1).saturating_mul(PAGE_BYTES)));
+            self.reinjections.add_held(una, to, others);
+            self.tell_queued(self.clock(), None, (una, to), ReinjectionReason::DataTimeout);
+        }
+        for r in stale {
+            self.give_back(r, true);
+            self.reinject_all(self.clock(), r, ReinjectionReason::Stale);
+        }
+    }
+
+    /// Whether what was bound is with a subflow that stands, and so a matter of its own timer.
+    pub(super) fn is_bound_and_carried(&self, at: Offset) -> bool {
+        if self.silence.is_none() {
+            return false;
+        }
+        let on = |s: &Subflow<P>| {
+            s.is_synchronised() && s.board().iter().any(|sent| (sent.offset..sent.offset + sent.len()).contains(&at))
+        };
+        let mut bound = self.plan.iter().flat_map(|plan| plan.never_sent());
+        bound.any(|(from, to)| (from..to).contains(&at)) || self.subflows.iter().any(on)
+    }
+
+    /// The scheduler was asked about new data. If it had any, the period of that timer is from now on the longest that a subflow
+    /// which is heard of still waits for an acknowledgment; it stays that until the scheduler has data again.
+    pub(super) fn note_scheduled(&mut self, now: Instant, had_data: bool) {
+        let Some(silence) = self.silence.as_mut().filter(|_| had_data) else { return };
+        let heard = self.subflows.iter().enumerate().filter(|&(r, _)| silence.of(r).since.1 == 0);
+        let waits = heard.map(|(_, s)| s.timer().min(s.rack_timers().1)).filter(|at| !at.is_never());
+        silence.period = waits.map(|at| at.saturating_since(now)).max().unwrap_or_default();
+    }
+}

@@ -1,0 +1,813 @@
+//! What an acknowledgment or a timer does to a sender: loss detection, recovery, undo, window.
+
+use wire::{SackBlocks, Timestamps};
+
+use super::Subflow;
+use crate::congestion::{Controller, Delivery, Phase, Sample, View, Window};
+use crate::numbers::SeqNumber;
+use crate::queue::Sendable;
+use crate::tcp::arrival::Arrival;
+use crate::tcp::rack::Probe;
+use crate::tcp::recovery::{Frto, Recovery, Undo};
+use crate::tcp::scoreboard::{Copies, Delivered};
+use crate::time::{Duration, Instant};
+use crate::trace::{Spurious, WindowReason};
+
+/// RFC 6675 §2: DupThresh.
+const DUP_THRESH: u32 = 3;
+
+impl<P: Sendable> Subflow<P> {
+    /// Whether losses are found by time (RFC 8985).
+    pub fn uses_rack(&self) -> bool {
+        self.sack && self.detection.is_by_time()
+    }
+
+    /// Segments believed to be in the network. Without SACK each duplicate ACK stands for one that left it.
+    pub fn pipe(&self) -> u32 {
+        let gone = if self.sack { 0 } else { self.detection.duplicates() };
+        self.board.pipe().saturating_sub(gone)
+    }
+
+    /// An acknowledgment with this window field came while nothing was outstanding. With SACK it says nothing.
+    pub fn note_idle_window(&mut self, window: u16) {
+        self.detection.hear_window(window);
+    }
+
+    /// The acknowledgment of a segment: scoreboard, RTT, recovery and window. `group[r]` is this subflow's view.
+    #[inline(always)]
+    pub fn acknowledged(
+        &mut self,
+        now: Instant,
+        arrival: Arrival<'_>,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        if arrival.sack.is_empty() && self.acknowledges_next(arrival.ack) {
+            debug_assert!(self.is_clean(&group[r]));
+            self.acknowledged_in_order(now, arrival.ack, group, r, controller);
+        } else {
+            // A copy of its own: an arrival that is never in memory costs the other case nothing.
+            let kept = arrival;
+            self.acknowledged_otherwise(now, &kept, group, r, controller);
+        }
+    }
+
+    /// As [`acknowledged`](Self::acknowledged), not in place.
+    #[inline(never)]
+    pub fn acknowledged_apart(
+        &mut self,
+        now: Instant,
+        arrival: Arrival<'_>,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        self.acknowledged(now, arrival, group, r, controller);
+    }
+
+    /// Whether an acknowledgment up to `ack` is of a whole segment at least, and the sender clean.
+    #[inline(always)]
+    pub fn acknowledges_next(&self, ack: u64) -> bool {
+        self.detection.is_clean() && self.board.covers_first(ack)
+    }
+
+    /// As [`is_clean`](Self::is_clean), as far as it is remembered.
+    #[inline(always)]
+    pub fn is_known_clean(&self) -> bool {
+        self.detection.is_clean()
+    }
+
+    /// Whether nothing that was sent is lost, selectively acknowledged, in the network again or probed for, nothing of it goes
+    /// out at a rate, and acknowledgments are told apart by SACK.
+    pub fn is_clean(&self, view: &View) -> bool {
+        self.detection.shortcuts()
+            && self.sack
+            && view.phase == Phase::Open
+            && self.board.is_unmarked()
+            && self.detection.is_by_time()
+            && self.rack.probe.is_none()
+            && self.rtt.backoff == 0
+            && !self.probe_due
+            && self.pacing.is_none()
+            && self.rate.is_none()
+    }
+
+    /// [`acknowledged`](Self::acknowledged), whatever there is to look after.
+    #[inline(never)]
+    fn acknowledged_otherwise(
+        &mut self,
+        now: Instant,
+        arrival: &Arrival<'_>,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        let ack = arrival.ack;
+        if let Some(pacing) = &mut self.pacing {
+            group[r].held |= pacing.acknowledged(now);
+        }
+        let (una_before, pipe_before, phase_before) = (self.snd_una, group[r].in_flight, group[r].phase);
+        let room = self.rate.is_some().then(|| (group[r].has_room(), group[r].free_segments() == 0));
+        let copies = self.copies(arrival.timestamps, group[r].min_rtt);
+        let mut delivered = Delivered { copies, ..Delivered::default() };
+        self.board.acknowledge(ack, now, &mut delivered);
+        if ack > self.snd_una {
+            self.snd_una = ack;
+            self.retries = 0;
+            group[r].potentially_failed = false;
+        }
+        let window_moved = self.detection.hear_window(arrival.window);
+        // End of what arrived twice, where that is reported.
+        let mut duplicate_end = None;
+        if self.sack {
+            if let Some(&first) = arrival.sack.as_slice().first() {
+                let (una, iss) = (self.snd_una, self.our_number(0));
+                let expand = |edge: u32| SeqNumber::acknowledged(edge).place(iss, una);
+                // RFC 2883 §4: a first block below the acknowledgment reports a duplicate.
+                let (left, right) = (expand(first.left), expand(first.right));
+                duplicate_end = (right <= una && left < right).then_some(right);
+                // What arrived out of order is not what the timestamp is of: it echoes the last segment in order.
+                delivered.copies.echo_ms = None;
+                let mut sorted = SackBlocks::NONE;
+                let blocks = if self.detection.is_as_linux() {
+                    // The lowest first, or what they tell of would look as if it had come in another order.
+                    sorted.clone_from(arrival.sack);
+                    sorted.as_mut_slice().sort_unstable_by_key(|block| expand(block.left));
+                    &sorted
+                } else {
+                    arrival.sack
+                };
+                self.board.selectively_acknowledge(blocks.as_slice(), expand, now, &mut delivered);
+            }
+        } else if delivered.advanced {
+            let known = self.detection.take_duplicates(delivered.segments.saturating_sub(1));
+            delivered.announced = delivered.segments - known;
+            // Only a recovery accounts for duplicates that are left; those before an acknowledgment that advances are none of
+            // the three in a row that tell of a loss (RFC 5681 §3.2).
+            if phase_before != Phase::Recovery {
+                self.detection.forget_duplicates();
+            }
+        } else if arrival.empty
+            && !arrival.signals // RFC 8684 §3.4: MPTCP's signals are no duplicate acknowledgments
+            && !window_moved // RFC 5681 §2, a duplicate acknowledgment, (e)
+            && !self.board.is_empty()
+            && ack == self.snd_una
+            // After a timeout they tell of segments that were sent again in vain: nothing is estimated from them.
+            && phase_before != Phase::Loss
+        {
+            self.detection.note_duplicate();
+            delivered.announced = 1;
+        }
+        if self.sack {
+            delivered.announced = delivered.segments;
+        }
+        if let Some(rtt) = self.rtt_by_timestamp(now, arrival, &delivered).or(delivered.rtt) {
+            self.rtt.backoff = 0;
+            self.take_rtt(rtt, &mut group[r]);
+        } else if let (true, false, Some(sent_at)) =
+            (delivered.advanced || self.rtt.backoff > 0, delivered.says_again, delivered.answered_copy_at)
+        {
+            // Karn's rule knows no timestamps: where they tell that the last copy was answered, that is a sample, as in Linux
+            // (RFC 7323 §4.1). Without, a sender that repairs a window of losses would not see the queue grow, nor, backed
+            // off, ever measure a round trip longer than its timeout (RFC 6298 §5, last paragraph). An earlier copy tells
+            // nothing: its answer may have been lost.
+            self.rtt.backoff = 0;
+            self.take_rtt(now - sent_at, &mut group[r]);
+        }
+        if self.rtt.told {
+            self.tell(now, delivered.last_rtt, group, r, controller);
+        }
+        // As Linux does it, what arrives beyond a hole puts the timeout off when it was sent before the hole was repaired: in
+        // a long queue the repair is still behind it (RFC 6298 §5.3 knows no selective acknowledgments).
+        let before_repair = |age| self.board.first_sent_at().is_some_and(|sent_at| now - age < sent_at);
+        if delivered.advanced || delivered.rtt.is_some_and(before_repair) {
+            if self.detection.is_impatient() { self.restart_once(now, phase_before) } else { self.restart_timer(now) }
+        }
+        group[r].bytes_since_loss += delivered.bytes;
+        let duplicate_reported = duplicate_end.is_some();
+        if duplicate_reported {
+            self.rack.duplicate_reported(self.snd_una, self.snd_nxt);
+        }
+        if let Some(spurious) = self.is_spurious(arrival, &delivered, duplicate_end, group[r].phase) {
+            self.notes.spurious = Some(spurious);
+            self.undo(now, group, r, controller);
+        }
+        self.recover(now, &delivered, group, r, controller);
+        let duplicate = !delivered.advanced && arrival.empty && arrival.sack.is_empty();
+        self.settle_probe(now, ack, duplicate_reported, duplicate, group, r, controller);
+        group[r].in_flight = self.pipe();
+        // The ACK that ends a recovery sets the window to ssthresh (RFC 6582 §3.2 step 3) and no more: without SACK it
+        // acknowledges at once what all the duplicate ACKs have announced.
+        let recovering = phase_before == Phase::Recovery || group[r].phase == Phase::Recovery;
+        // So does a duplicate acknowledgment leave the window alone, whatever it acknowledges selectively (§3.2 step 1);
+        // the cumulative one that follows where nothing was lost counts in full (§3.1). In slow start after a timeout
+        // what had arrived before it says nothing of the path now.
+        if !recovering && delivered.advanced && !self.growth.is_steered() {
+            let bytes = if phase_before == Phase::Open { delivered.cumulative_bytes } else { delivered.bytes };
+            let brought = (bytes, delivered.last_rtt);
+            self.grow(now, (una_before, pipe_before), brought, group, r, controller);
+        }
+        if let Some((has_room, full)) = room {
+            let marked = arrival.marked && self.ecn.scalable;
+            self.report(now, &delivered, (pipe_before, has_room, full, marked), group, r, controller);
+        }
+        if delivered.advanced {
+            self.arm_probe(now, &group[r]);
+        }
+        let clean = self.is_clean(&group[r]);
+        self.detection.set_clean(clean);
+    }
+
+    /// An acknowledgment that advanced restarts the timer, but of those that repair a part of a recovery only the first one (RFC
+    /// 6582 §3.2 step 3).
+    #[cold]
+    fn restart_once(&mut self, now: Instant, phase_before: Phase) {
+        let partial = !self.sack && phase_before == Phase::Recovery && self.snd_una < self.recovery_point();
+        let waits = self.losses.as_ref().is_some_and(|losses| losses.recovery.waits);
+        if !(partial && waits) {
+            self.restart_timer(now);
+        }
+        if let Some(losses) = &mut self.losses {
+            losses.recovery.waits |= partial;
+        }
+    }
+
+    /// Tells the control what was delivered, and does as it says. `before` the acknowledgment: what was in flight, and
+    /// whether there was room for more, which means that there was nothing to send, and whether the window was full; and
+    /// whether it echoes a mark.
+    fn report(
+        &mut self,
+        now: Instant,
+        delivered: &Delivered,
+        (pipe_before, had_room, full, marked): (u32, bool, bool, bool),
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        let Some(rate) = &mut self.rate else { return };
+        let mss = u64::from(group[r].mss);
+        if had_room {
+            rate.paused(u64::from(pipe_before) * mss);
+        }
+        rate.find_lost(&self.board);
+        let sample = rate.acknowledged(now, delivered, self.snd_una, group[r].min_rtt);
+        let lost = rate.take_lost();
+        let delivery = Delivery {
+            now,
+            acked: delivered.bytes,
+            delivered: rate.delivered,
+            marked,
+            rtt: delivered.last_rtt,
+            in_flight: u64::from(group[r].in_flight) * mss,
+            lost: &lost,
+            lost_in_all: rate.lost,
+            app_limited: rate.is_limited(),
+            cwnd_limited: full,
+            departs_at: self.pacing.as_ref().map_or(now, |pacing| pacing.departs_at(now)),
+            sample,
+        };
+        if let Some(steering) = controller.on_delivery(group, r, &delivery) {
+            self.set_window(now, steering.window, &mut group[r]);
+            if steering.limited
+                && let Some(rate) = &mut self.rate
+            {
+                rate.limited(u64::from(group[r].in_flight) * mss);
+            }
+            if let (Some(pacing), Some(to)) = (&mut self.pacing, steering.pacing) {
+                pacing.set_rate(to);
+            }
+        }
+    }
+
+    /// [`acknowledged`](Self::acknowledged) of a clean sender: the other steps find nothing.
+    #[inline(always)]
+    fn acknowledged_in_order(
+        &mut self,
+        now: Instant,
+        ack: u64,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        let view = &mut group[r];
+        let before = (self.snd_una, view.in_flight);
+        let delivered = self.board.acknowledge_in_order(ack, now);
+        self.snd_una = ack;
+        self.retries = 0;
+        view.potentially_failed = false;
+        if let Some(rtt) = delivered.rtt {
+            self.take_rtt(rtt, view);
+        }
+        self.restart_timer(now);
+        view.bytes_since_loss += delivered.bytes;
+        self.rack.delivered(&delivered, now);
+        self.rack.timer = Instant::NEVER;
+        view.in_flight = self.board.outstanding();
+        if self.rtt.told {
+            self.tell(now, delivered.last_rtt, group, r, controller);
+        }
+        self.grow(now, before, (delivered.bytes, delivered.last_rtt), group, r, controller);
+        if self.board.is_empty() {
+            self.rack.probe_at = Instant::NEVER;
+        } else {
+            self.rack.arm_probe(now, group[r].srtt, self.board.outstanding(), self.timer);
+        }
+    }
+
+    /// The control hears of a sample, if there is one.
+    #[cold]
+    fn tell(&self, now: Instant, rtt: Option<Duration>, group: &[View], r: usize, controller: &mut Controller) {
+        if let Some(rtt) = rtt {
+            let sample = Sample {
+                rtt: rtt.max(Duration::NANOSECOND),
+                now,
+                recovering: group[r].phase == Phase::Recovery,
+                segments_sent: self.sent.data_segments,
+                segments_sent_again: self.sent.retransmissions,
+            };
+            controller.on_sample(group, r, &sample);
+        }
+    }
+
+    /// The peer reports a mark (RFC 3168 §6.1.2): a reaction as to a loss, without retransmission, and none while a
+    /// loss is being repaired.
+    pub fn marked(&mut self, now: Instant, group: &mut [View], r: usize, controller: &mut Controller, abe: bool) {
+        if group[r].phase != Phase::Open {
+            return;
+        }
+        let ssthresh = self.whole(controller.on_ecn(group, r, now, abe));
+        let view = &mut group[r];
+        view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
+        self.losses.get_or_insert_default().marks += 1;
+        self.notes.window(WindowReason::Ecn);
+        self.set_window(now, Window { cwnd: ssthresh.min(view.cwnd), ssthresh }, view);
+    }
+
+    /// Phase by phase: is the recovery over, is something lost, what may be sent.
+    fn recover(
+        &mut self,
+        now: Instant,
+        delivered: &Delivered,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        let over = self.snd_una >= self.recovery_point();
+        match group[r].phase {
+            Phase::Open => {}
+            // RFC 6675 §5.1 and RFC 5681 §3.2 step 6: the window deflates to ssthresh.
+            Phase::Recovery if over => {
+                self.end_recovery(&mut group[r]);
+                let ssthresh = group[r].ssthresh;
+                let again = self.sent.retransmissions;
+                let safe = self.growth.repaired(ssthresh, again);
+                let cwnd = safe.map_or(ssthresh, |safe| safe.min(ssthresh));
+                self.notes.window(WindowReason::Recovered);
+                self.set_window(now, Window { cwnd, ssthresh }, &mut group[r]);
+            }
+            Phase::Loss if over => self.end_recovery(&mut group[r]),
+            Phase::Recovery if !self.sack && delivered.advanced => {
+                self.board.mark_first_lost(); // RFC 6582 §3.2 step 3, partial acknowledgment
+            }
+            Phase::Recovery | Phase::Loss => {}
+        }
+        if self.uses_rack() {
+            self.rack.delivered(delivered, now);
+        }
+        self.detect(now, delivered, group, r, controller);
+    }
+
+    fn end_recovery(&mut self, view: &mut View) {
+        view.phase = Phase::Open;
+        self.rack.recovered();
+        self.detection.forget_duplicates();
+        if let Some(losses) = &mut self.losses {
+            losses.recovery.waits = false;
+            losses.undo = None;
+            losses.frto = Frto::Off;
+        }
+    }
+
+    /// Looks for losses, enters recovery when there are, and sets the window during it.
+    fn detect(
+        &mut self,
+        now: Instant,
+        delivered: &Delivered,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        let mut newly_lost = false;
+        if !self.sack {
+            // What was sent again in vain makes duplicates too: those that do not acknowledge more than was sent when the last
+            // recovery or timeout began tell of no new loss (RFC 6582 §3.2 step 1, `recover`).
+            let new = self.snd_una > self.recovery_point();
+            if self.detection.duplicates() >= DUP_THRESH && group[r].phase == Phase::Open && new {
+                self.board.mark_first_lost();
+            }
+        } else if !self.detection.is_by_time() {
+            self.board.find_losses(DUP_THRESH);
+        } else {
+            let v = &group[r];
+            let recovering = v.phase != Phase::Open;
+            let rtt_and_reo_wnd = self.rack.rtt_and_reo_wnd(v.min_rtt, v.srtt, recovering, self.board.sacked());
+            let (found, next) = self.board.find_losses_by_time(self.rack.latest, rtt_and_reo_wnd, now);
+            newly_lost = found && self.detection.is_as_linux();
+            self.rack.timer = next.unwrap_or(Instant::NEVER);
+        }
+        let first = group[r].phase == Phase::Open && self.board.has_unrepaired();
+        if first {
+            // RecoverFS as RFC 9937 §6.1 mends it: without what was delivered before this acknowledgment.
+            let flight = self.board.outstanding() - self.board.sacked() + delivered.segments;
+            self.remember(&group[r]);
+            // A window that was not filled says nothing of the path: what was used does (RFC 7661 §4.4.1), or what was in
+            // flight (RFC 5681 equation 4).
+            let outstanding = self.board.outstanding();
+            let safe = self.growth.lost(outstanding, group[r].cwnd, self.sent.retransmissions);
+            if let Some(safe) = safe {
+                self.set_cwnd(now, safe, &mut group[r]);
+            } else if 2.0 * f64::from(outstanding) < group[r].cwnd && !self.growth.is_linux() {
+                self.set_cwnd(now, f64::from(outstanding).max(1.0), &mut group[r]);
+            }
+            let ssthresh = self.whole(controller.on_loss(group, r, now));
+            // Linux's proportion is that of the window, filled or not.
+            let whole = if self.growth.is_linux() { group[r].cwnd as u32 } else { flight };
+            self.losses.get_or_insert_default().recovery = Recovery::begin(self.snd_nxt, whole);
+            self.rack.probe_at = Instant::NEVER;
+            self.rack.probe = None; // RFC 8985 §7.1
+            let view = &mut group[r];
+            view.phase = Phase::Recovery;
+            view.ssthresh = ssthresh;
+            view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
+        }
+        if group[r].phase == Phase::Recovery {
+            let ssthresh = group[r].ssthresh;
+            let pipe = self.pipe();
+            let recovery = &mut self.losses.get_or_insert_default().recovery;
+            // In Linux an acknowledgment that tells of another loss does not speed the repair up (`tcp_cwnd_reduction`).
+            let advanced = delivered.advanced && !newly_lost;
+            let cwnd = recovery.window(delivered.announced, pipe, ssthresh, advanced, first);
+            self.notes.window(if first { WindowReason::Loss } else { WindowReason::Recovery });
+            self.set_window(now, Window { cwnd, ssthresh }, &mut group[r]);
+        }
+    }
+
+    /// The round trip that Linux takes where what was sent again is acknowledged and nothing selectively: that of the timestamp, in
+    /// whole milliseconds, whatever else is acknowledged (`tcp_ack_update_rtt`).
+    #[inline]
+    fn rtt_by_timestamp(&self, now: Instant, arrival: &Arrival, delivered: &Delivered) -> Option<Duration> {
+        let again = delivered.says_again || delivered.answered_copy_at.is_some();
+        if !again || !delivered.advanced || !self.detection.is_as_linux() || !arrival.sack.is_empty() {
+            return None;
+        }
+        let echo = arrival.timestamps.filter(|t| self.timestamps && t.echo != 0)?.echo;
+        let ms = Self::ts_now(now).wrapping_sub(echo);
+        (ms < 1 << 19).then(|| Duration::from_millis(ms.max(1).into()))
+    }
+
+    /// What an acknowledgment with these timestamps tells of copies.
+    #[inline]
+    fn copies(&self, timestamps: Option<Timestamps>, min_rtt: Duration) -> Copies {
+        let echo_ms = timestamps.filter(|t| self.timestamps && t.echo != 0).map(|t| t.echo);
+        Copies { echo_ms, min_rtt }
+    }
+
+    /// The reordering timer: what was given time has not come (RFC 8985 §6.2 step 5).
+    pub fn reordering_timer(&mut self, now: Instant, group: &mut [View], r: usize, controller: &mut Controller) {
+        self.detection.set_clean(false);
+        self.rack.timer = Instant::NEVER;
+        self.detect(now, &Delivered::default(), group, r, controller);
+        group[r].in_flight = self.pipe();
+    }
+
+    /// The retransmission timer expired with data outstanding (RFC 6298 §5.4–5.6, RFC 5681 §3.1).
+    pub fn timed_out(&mut self, now: Instant, group: &mut [View], r: usize, controller: &mut Controller, frto: bool) {
+        self.detection.set_clean(false);
+        // Equation 4 of RFC 5681 §3.1 holds where the segment was not yet sent again by this timer; not for a
+        // retransmission that is lost too.
+        let recovering = group[r].phase == Phase::Recovery;
+        let fresh = group[r].phase == Phase::Open || (group[r].phase == Phase::Loss && self.retries == 0);
+        // RFC 5682 §2.1 step 1: only the first timeout of a window, and not when a recovery was under way.
+        let frto = if frto && fresh && group[r].phase == Phase::Open { Frto::Waiting } else { Frto::Off };
+        self.losses.get_or_insert_default().frto = frto;
+        if recovering {
+            // Once more, from the window that the recovery aimed at. An undo returns to the one before the recovery.
+            let aim = group[r].ssthresh;
+            self.set_cwnd(now, aim, &mut group[r]);
+            let ssthresh = self.whole(controller.on_timeout(group, r, now));
+            group[r].ssthresh = ssthresh.min(group[r].ssthresh);
+        } else if fresh {
+            self.remember(&group[r]);
+            if let Some(safe) = self.growth.lost(self.board.outstanding(), group[r].cwnd, self.sent.retransmissions) {
+                self.set_cwnd(now, safe, &mut group[r]);
+            }
+            group[r].ssthresh = self.whole(controller.on_timeout(group, r, now));
+            let view = &mut group[r];
+            view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
+        }
+        let rtt_and_reo_wnd = self.uses_rack().then(|| {
+            self.rack.rtt_and_reo_wnd(
+                group[r].min_rtt,
+                group[r].srtt,
+                group[r].phase != Phase::Open,
+                self.board.sacked(),
+            )
+        });
+        self.board.mark_lost_on_timeout(now, rtt_and_reo_wnd);
+        self.detection.forget_duplicates();
+        let losses = self.losses.get_or_insert_default();
+        (losses.recovery.point, losses.recovery.sent, losses.recovery.waits) = (self.snd_nxt, 0, false);
+        losses.timeouts += 1;
+        losses.timeout_times.push(now);
+        self.rack.disarm();
+        self.rack.probe = None;
+        self.probe_due = false;
+        group[r].phase = Phase::Loss;
+        group[r].potentially_failed = true;
+        group[r].in_flight = self.pipe();
+        let ssthresh = group[r].ssthresh;
+        self.notes.window(WindowReason::Timeout);
+        self.set_window(now, Window { cwnd: 1.0, ssthresh }, &mut group[r]);
+        self.retries += 1;
+        self.rtt.backoff += 1;
+        self.restart_timer(now);
+    }
+
+    fn remember(&mut self, view: &View) {
+        let bytes = (view.bytes_since_loss, view.bytes_between_losses);
+        let (cwnd, ssthresh, from) = (view.cwnd, view.ssthresh, self.snd_una);
+        let undo = Undo { cwnd, ssthresh, bytes, from, retransmissions: 0, stamp: None };
+        self.losses.get_or_insert_default().undo = Some(Box::new(undo));
+    }
+
+    /// A segment is sent again.
+    pub fn note_retransmission(&mut self, now: Instant) {
+        if let Some(undo) = self.losses.as_mut().and_then(|losses| losses.undo.as_mut()) {
+            undo.retransmissions += 1;
+            undo.stamp.get_or_insert(Self::ts_now(now));
+        }
+    }
+
+    /// Whether an acknowledgment shows that nothing was lost after all: it answers to what was sent before the
+    /// retransmission (Eifel, RFC 3522 §3.2), every retransmission was reported as a duplicate (RFC 3708), or after
+    /// a timeout it acknowledges what was sent only once (F-RTO, RFC 5682 §3.1).
+    fn is_spurious(
+        &mut self,
+        arrival: &Arrival<'_>,
+        delivered: &Delivered,
+        duplicate_end: Option<u64>,
+        phase: Phase,
+    ) -> Option<Spurious> {
+        let losses = self.losses.as_mut()?;
+        let (Some(undo), point) = (&mut losses.undo, losses.recovery.point) else { return None };
+        if phase == Phase::Open {
+            return None;
+        }
+        if let (true, Some(stamp), Some(t)) = (self.timestamps && delivered.advanced, undo.stamp, arrival.timestamps)
+            && t.echo != 0
+            && (t.echo.wrapping_sub(stamp) as i32) < 0
+        {
+            return Some(Spurious::Timestamps);
+        }
+        // Of this recovery: a duplicate from an earlier one must not end it, or each would call for the next.
+        if duplicate_end.is_some_and(|end| end > undo.from) && undo.retransmissions > 0 {
+            undo.retransmissions -= 1;
+            if undo.retransmissions == 0 {
+                return Some(Spurious::DuplicateSacks);
+            }
+        }
+        let ack = arrival.ack;
+        match losses.frto {
+            Frto::Off => None,
+            // Without SACK the first acknowledgment may cover what had arrived before the timeout and waited for the segment
+            // that was lost: only the second one says something (RFC 5682 §2.1 step 3).
+            Frto::Waiting if !self.sack && delivered.advanced && ack < point => {
+                losses.frto = Frto::NewDataOnly(self.snd_nxt);
+                None
+            }
+            // What was delivered lies beyond the first segment and was never sent again: it was not lost (§3.1).
+            _ if delivered.original_end > 0 && delivered.original_end <= point && ack < point => Some(Spurious::FRto),
+            Frto::Waiting if delivered.advanced => {
+                losses.frto = Frto::NewDataOnly(self.snd_nxt);
+                None
+            }
+            _ => {
+                // Step 2a or 3a: a duplicate, or all is acknowledged: an ordinary timeout.
+                losses.frto = Frto::Off;
+                None
+            }
+        }
+    }
+
+    /// Returns to the window before the loss that was none (RFC 4015 §3).
+    fn undo(&mut self, now: Instant, group: &mut [View], r: usize, controller: &mut Controller) {
+        let Some(losses) = &mut self.losses else { return };
+        let Some(undo) = losses.undo.take() else { return };
+        losses.frto = Frto::Off;
+        losses.undone += 1;
+        self.board.forget_losses();
+        self.detection.forget_duplicates();
+        group[r].phase = Phase::Open;
+        // Between the losses that were, everything was acknowledged.
+        group[r].bytes_since_loss += undo.bytes.0;
+        group[r].bytes_between_losses = undo.bytes.1;
+        let window = Window { cwnd: group[r].cwnd.max(undo.cwnd), ssthresh: group[r].ssthresh.max(undo.ssthresh) };
+        self.notes.window(WindowReason::Undo);
+        self.set_window(now, window, &mut group[r]);
+        controller.on_undo(group, r, now);
+    }
+
+    /// Schedules a tail loss probe (RFC 8985 §7.2): with SACK, when nothing is being repaired or looks lost.
+    pub fn arm_probe(&mut self, now: Instant, view: &View) {
+        let wanted = self.sack
+            && self.detection.is_by_time()
+            && view.phase == Phase::Open
+            && self.rack.probe.is_none()
+            && self.board.sacked() == 0
+            && !self.board.is_empty();
+        if wanted {
+            self.rack.arm_probe(now, view.srtt, self.board.outstanding(), self.timer);
+        } else {
+            self.rack.probe_at = Instant::NEVER;
+        }
+    }
+
+    /// A tail loss probe is due, in place of a timeout that is due too (RFC 8985 §7.2).
+    pub fn probe_timer(&mut self, now: Instant) {
+        self.detection.set_clean(false);
+        self.rack.probe_at = Instant::NEVER;
+        self.probe_due = true;
+        self.timer = self.timer.max(now + Duration::NANOSECOND);
+    }
+
+    /// The probe went out.
+    pub fn probe_sent(&mut self, now: Instant, repeated: bool) {
+        self.detection.set_clean(false);
+        self.probe_due = false;
+        self.rack.probe_at = Instant::NEVER;
+        self.rack.probe = Some(Probe { end: self.snd_nxt, repeated });
+        self.rack.sampled = false;
+        self.restart_timer(now);
+    }
+
+    /// What became of the probe (RFC 8985 §7.4.2). `duplicate`: the acknowledgment is a duplicate without SACK blocks, which
+    /// answers the second copy where no D-SACK is spoken.
+    #[allow(clippy::too_many_arguments)]
+    fn settle_probe(
+        &mut self,
+        now: Instant,
+        ack: u64,
+        duplicate_reported: bool,
+        duplicate: bool,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        let Some(probe) = self.rack.probe else { return };
+        if ack < probe.end {
+            return;
+        }
+        if probe.repeated && !duplicate_reported && ack == probe.end && !duplicate {
+            return; // both copies may still be reported: an acknowledgment above tells
+        }
+        self.rack.probe = None;
+        let repaired = probe.repeated && !duplicate_reported && group[r].phase == Phase::Open && ack > probe.end;
+        if repaired {
+            // The probe filled the only hole: a loss like any other for the congestion control.
+            let ssthresh = self.whole(controller.on_loss(group, r, now));
+            let view = &mut group[r];
+            view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
+            self.notes.window(WindowReason::TailLossProbe);
+            self.set_window(now, Window { cwnd: ssthresh, ssthresh }, &mut group[r]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::established;
+    use super::*;
+    use crate::offset::Offset;
+    use crate::plugin::Origin;
+    use crate::{LossDetection, TcpOptions, congestion};
+    use wire::{SackBlocks, Span};
+
+    struct Sender {
+        end: Subflow<Span>,
+        views: [View; 1],
+        reno: Controller,
+    }
+
+    impl Sender {
+        /// Ten segments of 100 octets went out at 1 to 10 ms, which fill the window.
+        fn new(detection: LossDetection) -> Self {
+            let mut end = established(&TcpOptions { loss_detection: detection, ..TcpOptions::default() });
+            let mut views = [View { cwnd: 10.0, active: true, ..View::new(10.0, 100) }];
+            for n in 0..10 {
+                let payload = Span { offset: 100 * n, len: 100 };
+                end.send_new(Instant::from_millis(1 + n), (Offset::after(100 * n), &payload, false), &mut views[0]);
+                end.first_sent(Instant::from_millis(1 + n), &mut views[0]);
+            }
+            let reno = congestion::Choice::named("reno").unwrap().make(&Origin::alone(1));
+            Sender { end, views, reno }
+        }
+
+        /// A bare acknowledgment arrives.
+        fn hears(&mut self, now: Instant, ack: u64, window: u16, echo_ms: Option<u32>) {
+            let timestamps = echo_ms.map(|echo| Timestamps { value: 1, echo });
+            let sack = &SackBlocks::NONE;
+            let (seq, empty, signals, marked) = (1, true, false, false);
+            let arrival = Arrival { seq, ack, window, timestamps, sack, empty, signals, marked };
+            self.end.acknowledged(now, arrival, &mut self.views, 0, &mut self.reno);
+        }
+
+        fn times_out(&mut self, now: Instant) {
+            self.end.timed_out(now, &mut self.views, 0, &mut self.reno, false);
+        }
+
+        fn window(&self) -> (Phase, f64, f64) {
+            (self.views[0].phase, self.views[0].cwnd, self.views[0].ssthresh)
+        }
+    }
+
+    /// RFC 5681 §3.2 and RFC 6582 §3.2: the third duplicate begins a recovery with half of the window, and the acknowledgment
+    /// of all that was outstanding then ends it at the threshold, without growth for what it acknowledges.
+    #[test]
+    fn the_third_duplicate_begins_a_recovery_which_ends_at_the_threshold() {
+        let mut sender = Sender::new(LossDetection::Newreno);
+        sender.hears(Instant::from_millis(101), 1, 0, None);
+        sender.hears(Instant::from_millis(102), 1, 0, None);
+        assert_eq!((sender.window(), sender.end.board.has_unrepaired()), ((Phase::Open, 10.0, f64::INFINITY), false));
+        sender.hears(Instant::from_millis(103), 1, 7, None);
+        assert_eq!(sender.views[0].phase, Phase::Open, "RFC 5681 §2, (e): one that moves the window is none");
+        sender.hears(Instant::from_millis(104), 1, 7, None);
+        assert_eq!((sender.views[0].phase, sender.views[0].ssthresh), (Phase::Recovery, 5.0));
+        assert_eq!(
+            sender.end.retransmit(Instant::from_millis(104), &mut sender.views[0]).map(|(data, _)| data.seq),
+            Some(1)
+        );
+        // A partial acknowledgment shows that the next one is lost too (RFC 6582 §3.2 step 3).
+        sender.hears(Instant::from_millis(204), 301, 7, None);
+        assert_eq!(
+            sender.end.retransmit(Instant::from_millis(204), &mut sender.views[0]).map(|(data, _)| data.seq),
+            Some(301)
+        );
+        sender.hears(Instant::from_millis(304), 1_001, 7, None);
+        assert_eq!(sender.window(), (Phase::Open, 5.0, 5.0));
+    }
+
+    /// RFC 5681 §3.1: one segment after a timeout, and "when … the retransmission timer expires [again] … ssthresh is held".
+    #[test]
+    fn a_timeout_leaves_one_segment_and_another_one_holds_the_threshold() {
+        let mut sender = Sender::new(LossDetection::RackTlp);
+        sender.times_out(Instant::from_millis(1_000));
+        assert_eq!((sender.window(), sender.views[0].in_flight), ((Phase::Loss, 1.0, 5.0), 0));
+        assert_eq!(sender.end.timer, Instant::from_secs(1) + 2 * sender.end.rtt.base_rto(), "RFC 6298 §5.5");
+        sender.end.retransmit(Instant::from_millis(1_000), &mut sender.views[0]);
+        sender.times_out(Instant::from_millis(3_000));
+        assert_eq!(sender.window(), (Phase::Loss, 1.0, 5.0));
+        assert_eq!(
+            (sender.end.retries, sender.end.rtt.backoff, sender.end.losses.as_ref().unwrap().timeouts),
+            (2, 2, 2)
+        );
+    }
+
+    /// Eifel (RFC 3522 §3.2): what is acknowledged was sent before the retransmission.
+    #[test]
+    fn an_answer_to_the_first_copy_takes_a_timeout_back() {
+        let after = |echo_ms| {
+            let mut sender = Sender::new(LossDetection::RackTlp);
+            sender.times_out(Instant::from_millis(1_000));
+            sender.end.retransmit(Instant::from_millis(1_000), &mut sender.views[0]);
+            sender.hears(Instant::from_millis(1_001), 101, 0, Some(echo_ms));
+            sender.views[0].ssthresh
+        };
+        assert_eq!(after(999), f64::INFINITY, "as before the timeout");
+        assert_eq!(after(1_000), 5.0, "it may be the retransmission's");
+    }
+
+    /// RFC 3168 §6.1.2: a mark halves the window, but not while a loss is repaired.
+    #[test]
+    fn a_mark_counts_as_a_loss_unless_one_is_being_repaired() {
+        let mut sender = Sender::new(LossDetection::RackTlp);
+        sender.end.marked(Instant::from_millis(100), &mut sender.views, 0, &mut sender.reno, false);
+        assert_eq!((sender.window(), sender.end.losses.as_ref().unwrap().marks), ((Phase::Open, 5.0, 5.0), 1));
+        sender.views[0].phase = Phase::Recovery;
+        sender.end.marked(Instant::from_millis(101), &mut sender.views, 0, &mut sender.reno, false);
+        assert_eq!((sender.window(), sender.end.losses.as_ref().unwrap().marks), ((Phase::Recovery, 5.0, 5.0), 1));
+    }
+
+    /// RFC 5681 §3.1, RFC 6298 §2 and §5.3: in slow start the window grows by what is acknowledged, and the timer begins anew.
+    #[test]
+    fn an_acknowledgment_in_order_opens_the_window() {
+        let mut sender = Sender::new(LossDetection::RackTlp);
+        sender.hears(Instant::from_millis(101), 201, 0, None);
+        assert_eq!(sender.window(), (Phase::Open, 12.0, f64::INFINITY));
+        assert_eq!(
+            (sender.views[0].srtt, sender.views[0].in_flight, sender.end.snd_una),
+            (Duration::from_millis(100), 8, 201)
+        );
+        assert_eq!(sender.end.timer, Instant::from_millis(101 + 100 + 4 * 50), "SRTT + 4·RTTVAR");
+    }
+}

@@ -1,0 +1,101 @@
+//! A sender's window: what it is worth after a pause, how it grows, and its mean over time.
+
+use super::Subflow;
+use crate::congestion::{Ack, Controller, Feedback, View, Window};
+use crate::queue::Sendable;
+use crate::tcp::rate::RateSampler;
+use crate::time::{Duration, Instant};
+use crate::trace::{Spurious, WindowReason};
+
+impl<P: Sendable> Subflow<P> {
+    /// What the congestion control is told, and what it makes of marks.
+    pub fn tell_control(&mut self, samples: bool, scalable: bool) {
+        (self.rtt.told, self.ecn.scalable) = (samples, scalable);
+    }
+
+    /// A window that the growth allows.
+    pub fn bounded(&self, cwnd: f64) -> f64 {
+        self.growth.bounded(cwnd)
+    }
+
+    /// The window is cut without a loss.
+    pub fn penalise(&mut self, now: Instant, window: Window, view: &mut View) {
+        self.set_window(now, window, view);
+        self.notes.window(WindowReason::Penalty);
+    }
+
+    /// Why the window changed last, and by what a loss was shown to be none.
+    pub fn take_notes(&mut self) -> (WindowReason, Option<Spurious>) {
+        (self.notes.take_reason(), self.notes.spurious.take())
+    }
+
+    /// Gives the congestion control the feedback that it asks for. `linux`: windows are validated as in Linux; `kernel`: rates are
+    /// measured so too.
+    pub fn serve(&mut self, feedback: Feedback, linux: bool, kernel: bool) {
+        if linux {
+            self.growth.become_linux();
+        }
+        if feedback != Feedback::Acks {
+            self.rate = Some(Box::new(RateSampler::new(kernel)));
+        }
+        if feedback == Feedback::Steering {
+            self.growth.steer();
+            self.pacing.get_or_insert_default();
+        }
+    }
+
+    /// The window kept the transport from sending more.
+    pub fn note_limited(&mut self) {
+        self.growth.note_limited(self.snd_nxt);
+    }
+
+    /// Data goes out with nothing under way: how much the window is worth after the pause (RFC 7661 §4.4.3).
+    pub fn resume(&mut self, now: Instant, view: &mut View) {
+        if let Some(window) = self.growth.after_pause(now, self.rtt.rto(), view) {
+            self.notes.window(WindowReason::IdleRestart);
+            self.set_window(now, window, view);
+        }
+    }
+
+    /// What was delivered outside of a recovery opens the window. `before` the acknowledgment: snd_una and what was in
+    /// flight. Delivered: bytes, and the age of the youngest segment, if it says anything.
+    #[inline]
+    pub fn grow(
+        &mut self,
+        now: Instant,
+        before: (u64, u32),
+        (bytes, last_rtt): (u64, Option<Duration>),
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        let view = &group[r];
+        let acked_segments = bytes as f64 / f64::from(view.mss);
+        let numbers = (self.snd_una, self.snd_nxt);
+        let (cwnd_limited, acked_segments) = self.growth.acknowledged(now, before, acked_segments, numbers, view);
+        let ack = Ack { now, acked_segments, rtt: last_rtt, cwnd_limited };
+        let window = controller.on_ack(group, r, &ack);
+        self.set_window(now, window, &mut group[r]);
+        if !cwnd_limited && let Some(window) = self.growth.reduced(now, &group[r]) {
+            self.notes.window(WindowReason::Validation);
+            self.set_window(now, window, &mut group[r]);
+        }
+    }
+
+    /// A threshold as the kernel has it: whole segments, rounded down.
+    pub fn whole(&self, ssthresh: f64) -> f64 {
+        if self.growth.is_linux() && ssthresh >= 1.0 { ssthresh.floor() } else { ssthresh }
+    }
+
+    /// Sets the window and keeps its mean over time.
+    pub fn set_window(&mut self, now: Instant, window: Window, view: &mut View) {
+        self.set_cwnd(now, window.cwnd, view);
+        view.ssthresh = window.ssthresh;
+    }
+
+    /// As [`set_window`](Self::set_window), without the threshold.
+    pub fn set_cwnd(&mut self, now: Instant, cwnd: f64, view: &mut View) {
+        self.sent.extend_cwnd(view.cwnd, now);
+        view.cwnd = self.growth.bounded(cwnd);
+    }
+}
