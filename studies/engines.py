@@ -117,6 +117,13 @@ def _connection(name: str, number: int, control: str, application: str, start_s:
 Key = tuple[str, int]
 """What is measured (`bulk` or a size), and the number of the point."""
 
+
+def usual_form(text: str, control: str) -> str:
+    """The scenario for our own transport, with the form of the control that goes by this name in Linux."""
+    name = f'"{control}"'
+    return text.replace(f"congestion = {name}", f"congestion = {AS_LINUX.get(control, name)}")
+
+
 Measured = dict[Key, list[float]]
 """Of each run in the order of the seeds; NaN where a file did not arrive."""
 
@@ -130,15 +137,19 @@ def measure(
     kind: str = "bulk",
     at_a_time: int = AT_A_TIME,
     bulk_s: int = BULK_S,
+    form: Callable[[str, str], str] = usual_form,
 ) -> Measured:
-    """Goodputs in bit/s of bulk transfers of `bulk_s` seconds, or completion times in s of files; none INVALID."""
+    """Goodputs in bit/s of bulk transfers of `bulk_s` seconds, or completion times in s of files; none INVALID.
+
+    `form` makes of a scenario and a control the scenario for our own transport.
+    """
     found: Measured = {}
     numbered = list(enumerate(chosen))
     for begin in range(0, len(numbered), at_a_time):
         batch = dict(numbered[begin : begin + at_a_time])
         text = bulk(batch, control, seconds=bulk_s) if kind == "bulk" else files(batch, control, kind=kind)
-        if not engine.startswith("linux") and control in AS_LINUX:
-            text = text.replace(f'congestion = "{control}"', f"congestion = {AS_LINUX[control]}")
+        if not engine.startswith("linux"):
+            text = form(text, control)
         for name, values in _run(text, engine, repeat).items():
             number, _, place = name[1:].partition("-")
             found[list(KINDS[kind][0])[int(place)] if place else "bulk", int(number)] = values

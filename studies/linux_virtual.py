@@ -1,7 +1,8 @@
 """The simulator against Linux in virtual time: bulk transfers and files of 64 kB to 16 MB on the points of `engines`.
 
 The clock is virtual on both sides, links lose the same packets from the same seeds, and a guest has no other noise:
-what is left is how the two transports differ. Several points share a guest, each on links of its own. The guest's
+what is left is how the two transports differ. Ours has the kernel's form of each control, and all keys of `tcp` that
+make it send and receive as Linux does (`exact`). Several points share a guest, each on links of its own. The guest's
 kernel is that of the variable MPTCPLAB_KERNEL, or the only one there is; a control that it lacks is left out.
 
 What was measured is kept in `engines.json` where the study is started, kernel by kernel and seed by seed; what is
@@ -25,7 +26,8 @@ from mptcplab.capture.explain import Difference, Explanation
 from mptcplab.comparison.explanation import Side, explained
 from mptcplab.scenario import Scenario
 
-from .engines import AS_LINUX, LARGE, Key, Point, bulk, differences, files, measure, points, rows
+from . import exact
+from .engines import LARGE, Key, Point, bulk, differences, files, measure, points, rows
 from .runs import say, show
 
 SEEDS: Final = 2
@@ -41,6 +43,12 @@ APART: Final = 0.10
 """What is further apart is listed, with the first difference of the two traces."""
 
 
+def as_linux(text: str, control: str) -> str:
+    """The scenario for our own transport, with all that it can do as Linux does it: as `exact` has it."""
+    text = text.replace('scheduler = "linux"', f'scheduler = "linux"\ntcp = {exact.AS_LINUX_SENDS}')
+    return text.replace(f'congestion = "{control}"', f'congestion = {{ name = "{control}", variant = "linux" }}')
+
+
 def alone(point: Point, control: str, what: str, engine: str) -> Scenario:
     """The scenario of one point and one transfer, by itself."""
     if what == "bulk":
@@ -50,8 +58,8 @@ def alone(point: Point, control: str, what: str, engine: str) -> Scenario:
         head, *connections = files({0: point}, control, kind=kind).partition("[measure]")[0].split("[connection.")
         mine = next(each for each in connections if f'size = "{what}"' in each)
         text = f'{head}[connection.{mine}[measure]\nsample = "never"\n'
-    if not engine.startswith("linux") and control in AS_LINUX:
-        text = text.replace(f'congestion = "{control}"', f"congestion = {AS_LINUX[control]}")
+    if not engine.startswith("linux"):
+        text = as_linux(text, control)
     return Scenario.from_toml(text, "<study>")
 
 
@@ -152,7 +160,16 @@ def main() -> None:
         for kind, repeat in (("files", seeds), ("large", large_seeds), ("bulk", bulk_seeds)):
             if repeat > 0:
                 both = [
-                    measure(chosen, control, each, repeat=repeat, kind=kind, at_a_time=AT_A_TIME, bulk_s=BULK_S)
+                    measure(
+                        chosen,
+                        control,
+                        each,
+                        repeat=repeat,
+                        kind=kind,
+                        at_a_time=AT_A_TIME,
+                        bulk_s=BULK_S,
+                        form=as_linux,
+                    )
                     for each in ("sim", engine)
                 ]
                 mine |= differences(both[0], both[1])
