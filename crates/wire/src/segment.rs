@@ -162,11 +162,6 @@ impl SackBlocks {
         self.blocks.split_at(self.len as usize).0
     }
 
-    /// The blocks, to be put in another order.
-    pub fn as_mut_slice(&mut self) -> &mut [SackBlock] {
-        self.blocks.split_at_mut(self.len as usize).0
-    }
-
     /// Number of blocks, 0 to 4.
     #[inline]
     #[must_use]

@@ -126,6 +126,9 @@ pub struct Delivered {
     pub latest: (Instant, u64),
     /// One of them had never been sent again and lies below one delivered before: the network reorders.
     pub reordered: bool,
+    /// The highest end that earlier acknowledgments had told of. What this one tells of has no order among itself: an
+    /// acknowledgment that follows lost ones may name a high block before a low one (RFC 2018 §4).
+    pub highest_before: u64,
     /// The highest end of those that were sent only once.
     pub original_end: u64,
     /// How many segments left the network by what is known now: without SACK each duplicate ACK tells of one, and the
@@ -290,6 +293,11 @@ impl<P: Sendable> Scoreboard<P> {
         push(&mut self.sent, Sent { seq, offset, sent_at: now, kept: P::Kept::keep(payload), fin, marks: 0 });
     }
 
+    /// Of an acknowledgment that nothing is known of yet.
+    pub fn nothing_delivered(&self, copies: Copies) -> Delivered {
+        Delivered { copies, highest_before: self.highest_delivered, ..Delivered::default() }
+    }
+
     /// The cumulative acknowledgment is `ack`.
     pub fn acknowledge(&mut self, ack: u64, now: Instant, delivered: &mut Delivered) {
         if self.sent.front().is_none_or(|first| first.seq >= ack) {
@@ -314,7 +322,7 @@ impl<P: Sendable> Scoreboard<P> {
             if first.is(SACKED) {
                 self.sacked -= 1;
             } else {
-                Self::count(first, now, self.highest_delivered, delivered);
+                Self::count(first, now, delivered);
                 self.highest_delivered = self.highest_delivered.max(first.end());
             }
             ambiguous |= first.is(EVER_RETRANSMITTED);
@@ -386,7 +394,7 @@ impl<P: Sendable> Scoreboard<P> {
     }
 
     #[inline]
-    fn count(segment: &Sent<P>, now: Instant, highest_delivered: u64, delivered: &mut Delivered) {
+    fn count(segment: &Sent<P>, now: Instant, delivered: &mut Delivered) {
         delivered.segments += 1;
         delivered.bytes += segment.data_len();
         let once = !segment.is(EVER_RETRANSMITTED);
@@ -400,7 +408,7 @@ impl<P: Sendable> Scoreboard<P> {
             let age = now - segment.sent_at;
             delivered.rtt = Some(delivered.rtt.map_or(age, |other| other.max(age)));
             delivered.last_rtt = Some(delivered.last_rtt.map_or(age, |other| other.min(age)));
-            delivered.reordered |= segment.end() < highest_delivered;
+            delivered.reordered |= segment.end() < delivered.highest_before;
             delivered.original_end = delivered.original_end.max(segment.end());
         }
     }
@@ -503,7 +511,7 @@ impl<P: Sendable> Scoreboard<P> {
         self.lost -= u32::from(segment.is(LOST));
         self.retransmitted -= u32::from(segment.is(RETRANSMITTED));
         segment.marks = (segment.marks | SACKED) & !(LOST | RETRANSMITTED);
-        Self::count(segment, now, self.highest_delivered, delivered);
+        Self::count(segment, now, delivered);
         self.highest_delivered = self.highest_delivered.max(segment.end());
     }
 

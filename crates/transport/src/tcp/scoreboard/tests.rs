@@ -19,7 +19,7 @@ fn board() -> Scoreboard<Span> {
 
 fn sack(b: &mut Scoreboard<Span>, blocks: &[(u32, u32)]) -> Delivered {
     let blocks: Vec<_> = blocks.iter().map(|&(left, right)| SackBlock { left, right }).collect();
-    let mut delivered = Delivered::default();
+    let mut delivered = b.nothing_delivered(Copies::default());
     b.selectively_acknowledge(&blocks, u64::from, Instant::from_nanos(100), &mut delivered);
     delivered
 }
@@ -89,6 +89,24 @@ fn a_block_that_grows_marks_what_is_new() {
     assert_eq!(one.sacked(), 5);
     assert_eq!(sack(&mut one, &[(301, 1101), (101, 201)]).segments, 0, "never sent");
     assert_eq!(sack(&mut one, &[(301, 801), (101, 201)]).segments, 1);
+}
+
+/// The acknowledgment of the fourth segment was lost, so that the next one tells of two at once, the newest first (RFC 2018 §4).
+#[test]
+fn what_one_acknowledgment_tells_of_is_not_reordered() {
+    let mut b = board();
+    assert!(!sack(&mut b, &[(501, 601), (301, 401)]).reordered);
+    let mut delivered = b.nothing_delivered(Copies::default());
+    b.acknowledge(201, Instant::from_nanos(110), &mut delivered);
+    assert!(delivered.reordered, "the first two came after the fourth");
+}
+
+#[test]
+fn what_comes_after_later_data_is_reordered() {
+    let mut b = board();
+    assert!(!sack(&mut b, &[(501, 601)]).reordered);
+    assert!(!sack(&mut b, &[(701, 801), (501, 601)]).reordered);
+    assert!(sack(&mut b, &[(301, 401), (701, 801), (501, 601)]).reordered);
 }
 
 #[test]

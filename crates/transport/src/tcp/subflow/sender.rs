@@ -1,6 +1,6 @@
 //! What an acknowledgment or a timer does to a sender: loss detection, recovery, undo, window.
 
-use wire::{SackBlocks, Timestamps};
+use wire::Timestamps;
 
 use super::Subflow;
 use crate::congestion::{Controller, Delivery, Phase, Sample, View, Window};
@@ -110,7 +110,7 @@ impl<P: Sendable> Subflow<P> {
         let (una_before, pipe_before, phase_before) = (self.snd_una, group[r].in_flight, group[r].phase);
         let room = self.rate.is_some().then(|| (group[r].has_room(), group[r].free_segments() == 0));
         let copies = self.copies(arrival.timestamps, group[r].min_rtt);
-        let mut delivered = Delivered { copies, ..Delivered::default() };
+        let mut delivered = self.board.nothing_delivered(copies);
         self.board.acknowledge(ack, now, &mut delivered);
         if ack > self.snd_una {
             self.snd_una = ack;
@@ -129,16 +129,7 @@ impl<P: Sendable> Subflow<P> {
                 duplicate_end = (right <= una && left < right).then_some(right);
                 // What arrived out of order is not what the timestamp is of: it echoes the last segment in order.
                 delivered.copies.echo_ms = None;
-                let mut sorted = SackBlocks::NONE;
-                let blocks = if self.detection.is_as_linux() {
-                    // The lowest first, or what they tell of would look as if it had come in another order.
-                    sorted.clone_from(arrival.sack);
-                    sorted.as_mut_slice().sort_unstable_by_key(|block| expand(block.left));
-                    &sorted
-                } else {
-                    arrival.sack
-                };
-                self.board.selectively_acknowledge(blocks.as_slice(), expand, now, &mut delivered);
+                self.board.selectively_acknowledge(arrival.sack.as_slice(), expand, now, &mut delivered);
             }
         } else if delivered.advanced {
             let known = self.detection.take_duplicates(delivered.segments.saturating_sub(1));
