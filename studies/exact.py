@@ -48,8 +48,8 @@ HELD_OUT_SEED: Final = 20_251
 CONTROLS: Final[Mapping[int, Sequence[str]]] = {1: ("reno", "cubic"), 2: ("reno", "cubic", "lia", "olia", "balia")}
 """By the number of paths."""
 SIZES: Final[Mapping[int, Sequence[str]]] = {1: ("4 MB",), 2: ("512 kB", "4 MB")}
-AS_LINUX: Final = frozenset({"reno", "cubic", "lia", "olia", "balia"})
-"""Controls of which our transport has the kernel's form besides the standard's or the paper's."""
+AS_LINUX: Final = frozenset({"reno", "cubic"})
+"""Controls that Linux has itself, of which our transport has its form. The coupled ones of a guest are the papers'."""
 AS_LINUX_SENDS: Final = '{ window_validation = "linux", tso = true, receiver = "linux" }'
 """Of TCP too, whose kernel's forms no scheduler implies."""
 DURATION_S: Final = 120

@@ -1,7 +1,7 @@
 """The simulator against Linux in virtual time: bulk transfers and files of 64 kB to 16 MB on the points of `engines`.
 
 The clock is virtual on both sides, links lose the same packets from the same seeds, and a guest has no other noise:
-what is left is how the two transports differ. Ours has the kernel's form of each control, and all keys of `tcp` that
+what is left is how the two transports differ. Ours has the kernel's form of Reno and CUBIC, and all keys of `tcp` that
 make it send and receive as Linux does (`exact`). Several points share a guest, each on links of its own. The guest's
 kernel is that of the variable MPTCPLAB_KERNEL, or the only one there is; a control that it lacks is left out.
 
@@ -46,6 +46,8 @@ APART: Final = 0.10
 def as_linux(text: str, control: str) -> str:
     """The scenario for our own transport, with all that it can do as Linux does it: as `exact` has it."""
     text = text.replace('scheduler = "linux"', f'scheduler = "linux"\ntcp = {exact.AS_LINUX_SENDS}')
+    if control not in exact.AS_LINUX:
+        return text
     return text.replace(f'congestion = "{control}"', f'congestion = {{ name = "{control}", variant = "linux" }}')
 
 
