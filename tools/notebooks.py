@@ -21,10 +21,12 @@ SAID: Final = ROOT / "tests" / "notebooks.json"
 def texts(notebook: Any) -> Iterator[str]:  # noqa: ANN401 - nbformat has no types
     """What the cells print and return; pictures and HTML aside."""
     for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if output.output_type == "stream" and output.name == "stdout":
-                yield output.text
-            elif output.output_type == "execute_result" and "image/png" not in output.data:
+        outputs = cell.get("outputs", [])
+        # What is printed comes in one piece or several, as the machine is quick or slow.
+        if printed := "".join(o.text for o in outputs if o.output_type == "stream" and o.name == "stdout"):
+            yield printed
+        for output in outputs:
+            if output.output_type == "execute_result" and "image/png" not in output.data:
                 yield output.data["text/plain"]
 
 
