@@ -82,17 +82,11 @@ impl<R: Rule> CongestionControl for Classic<R> {
     }
 
     fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
-        let View { mut cwnd, ssthresh, .. } = group[r];
+        let View { cwnd, ssthresh, .. } = group[r];
         if !ack.cwnd_limited {
             return Window { cwnd, ssthresh };
         }
-        let mut acked = ack.acked_segments;
-        if cwnd < ssthresh {
-            // RFC 5681 §3.1 with RFC 3465's byte counting; what goes beyond ssthresh counts for avoidance.
-            let slow = acked.min(ssthresh - cwnd);
-            cwnd += slow;
-            acked -= slow;
-        }
+        let (mut cwnd, acked) = ack.slow_start(cwnd, ssthresh);
         if acked > 0.0 {
             let (rule, group) = self.seen(group, r, ack.now);
             cwnd += acked * rule.increase(group, r);

@@ -138,10 +138,9 @@ impl SinglePath for Cubic {
     const NAME: &'static str = "cubic";
 
     fn on_ack(&mut self, view: &View, ack: &Ack) -> Window {
-        let View { mut cwnd, mut ssthresh, .. } = *view;
+        let View { cwnd, mut ssthresh, .. } = *view;
         let since = ack.now.saturating_since(self.last_ack_at);
         self.last_ack_at = ack.now;
-        let mut acked = ack.acked_segments;
         if ssthresh.is_infinite() {
             let w = self.hystart.on_ack(view, ack);
             if w.ssthresh.is_finite() {
@@ -156,11 +155,7 @@ impl SinglePath for Cubic {
             }
             return Window { cwnd, ssthresh };
         }
-        if cwnd < ssthresh {
-            let slow = acked.min(ssthresh - cwnd);
-            cwnd += slow;
-            acked -= slow;
-        }
+        let (mut cwnd, acked) = ack.slow_start(cwnd, ssthresh);
         if acked > 0.0 {
             cwnd = self.avoid(cwnd, acked, ack.now, view.srtt_s());
         }

@@ -195,10 +195,9 @@ impl SinglePath for CubicLinux {
     const NAME: &'static str = "cubic";
 
     fn on_ack(&mut self, view: &View, ack: &Ack) -> Window {
-        let View { mut cwnd, mut ssthresh, .. } = *view;
+        let View { cwnd, mut ssthresh, .. } = *view;
         let since = ack.now.saturating_since(self.last_ack_at);
         self.last_ack_at = ack.now;
-        let mut acked = ack.acked_segments;
         let settling = self.state.epoch.is_some_and(|epoch| ack.now < epoch.began_at + SETTLING);
         if !settling {
             if let Some(rtt) = ack.rtt {
@@ -214,11 +213,7 @@ impl SinglePath for CubicLinux {
             }
             return Window { cwnd, ssthresh };
         }
-        if cwnd < ssthresh {
-            let slow = acked.min(ssthresh - cwnd);
-            cwnd += slow;
-            acked -= slow;
-        }
+        let (mut cwnd, acked) = ack.slow_start(cwnd, ssthresh);
         if acked > 0.0 {
             cwnd = self.avoid(cwnd, acked, ack.now);
         }

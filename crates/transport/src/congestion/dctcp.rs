@@ -69,9 +69,9 @@ impl SinglePath for Dctcp {
     fn on_ack(&mut self, view: &View, ack: &Ack) -> Window {
         let View { mut cwnd, ssthresh, .. } = *view;
         if ack.cwnd_limited {
-            let slow = if cwnd < ssthresh { ack.acked_segments.min(ssthresh - cwnd) } else { 0.0 };
-            cwnd += slow;
-            cwnd += (ack.acked_segments - slow) / cwnd;
+            let acked;
+            (cwnd, acked) = ack.slow_start(cwnd, ssthresh);
+            cwnd += acked / cwnd;
         }
         Window { cwnd, ssthresh }
     }

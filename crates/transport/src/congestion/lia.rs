@@ -27,18 +27,18 @@ impl Make for Lia {
     }
 }
 
-impl Lia {
-    /// α/w_total: the increase that makes the whole connection as aggressive as one TCP on its best path.
-    fn coupled_increase(group: &[View]) -> f64 {
-        let mut best = 0.0_f64;
-        let mut rate = 0.0;
-        for v in group.iter().filter(|v| v.active) {
-            let per_rtt = 1.0 / v.srtt.as_nanos() as f64; // the unit of time cancels out
-            best = best.max(v.cwnd * per_rtt * per_rtt);
-            rate += v.cwnd * per_rtt;
-        }
-        best / (rate * rate)
+/// The largest of `weight`/rtt² over the square of the rate. With the window as the weight it is α/w_total, the increase that makes
+/// the whole connection as aggressive as one TCP on its best path.
+#[inline(always)]
+pub(super) fn coupled_increase(group: &[View], weight: impl Fn(&View) -> f64) -> f64 {
+    let mut best = 0.0_f64;
+    let mut rate = 0.0;
+    for v in group.iter().filter(|v| v.active) {
+        let per_rtt = 1.0 / v.srtt.as_nanos() as f64; // the unit of time cancels out
+        best = best.max(weight(v) * per_rtt * per_rtt);
+        rate += v.cwnd * per_rtt;
     }
+    best / (rate * rate)
 }
 
 impl Rule for Lia {
@@ -49,11 +49,11 @@ impl Rule for Lia {
         if alone(group, r) {
             return own;
         }
-        own.min(Self::coupled_increase(group))
+        own.min(coupled_increase(group, |v| v.cwnd))
     }
 
     fn show(&self, group: &[View], _r: usize, _now: Instant, columns: &mut [f64]) {
-        columns[0] = Self::coupled_increase(group) * total(group);
+        columns[0] = coupled_increase(group, |v| v.cwnd) * total(group);
     }
 }
 

@@ -231,6 +231,20 @@ pub struct Ack {
     pub cwnd_limited: bool,
 }
 
+impl Ack {
+    /// Slow start (RFC 5681 §3.1, with RFC 3465's byte counting). Answers the window and what is left for congestion avoidance, in
+    /// segments: what goes beyond ssthresh.
+    #[inline(always)]
+    pub(crate) fn slow_start(&self, cwnd: f64, ssthresh: f64) -> (f64, f64) {
+        if cwnd < ssthresh {
+            let slow = self.acked_segments.min(ssthresh - cwnd);
+            (cwnd + slow, self.acked_segments - slow)
+        } else {
+            (cwnd, self.acked_segments)
+        }
+    }
+}
+
 /// A sample of the round-trip time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sample {

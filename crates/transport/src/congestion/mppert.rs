@@ -2,6 +2,7 @@
 
 use super::View;
 use super::classic::alone;
+use super::lia::coupled_increase;
 use super::responding::{self, PARAMETERS, Share};
 use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::plugin::Origin;
@@ -70,14 +71,8 @@ impl Share for Mppert {
         if alone(group, r) {
             return own;
         }
-        let mut best = 0.0_f64;
-        let mut rate = 0.0;
-        for v in group.iter().filter(|v| v.active) {
-            let per_rtt = 1.0 / v.srtt.as_nanos() as f64; // the unit of time cancels out
-            best = best.max(libm::pow(v.cwnd, self.k + 1.0) * per_rtt * per_rtt);
-            rate += v.cwnd * per_rtt;
-        }
-        own.min(best / (rate * rate) / libm::pow(group[r].cwnd, self.k))
+        let coupled = coupled_increase(group, |v| libm::pow(v.cwnd, self.k + 1.0));
+        own.min(coupled / libm::pow(group[r].cwnd, self.k))
     }
 }
 

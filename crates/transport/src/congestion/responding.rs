@@ -321,12 +321,8 @@ impl<S: Share> CongestionControl for Responding<S> {
             return Window { cwnd, ssthresh: cwnd };
         }
         if ack.cwnd_limited {
-            let mut acked = ack.acked_segments;
-            if cwnd < ssthresh {
-                let slow = acked.min(ssthresh - cwnd);
-                cwnd += slow;
-                acked -= slow;
-            }
+            let acked;
+            (cwnd, acked) = ack.slow_start(cwnd, ssthresh);
             if acked > 0.0 {
                 cwnd += acked * (alpha * self.share.increase(group, r)).min(1.0);
             }

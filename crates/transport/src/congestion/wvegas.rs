@@ -124,10 +124,9 @@ impl Path {
 }
 
 /// Reno's window after an acknowledgment: what a round without measurements falls back to.
-fn reno(window: &mut Window, acked: f64) {
-    let slow = (window.ssthresh - window.cwnd).clamp(0.0, acked);
-    window.cwnd += slow;
-    window.cwnd += (acked - slow) / window.cwnd;
+fn reno(window: &mut Window, ack: &Ack) {
+    let (cwnd, acked) = ack.slow_start(window.cwnd, window.ssthresh);
+    window.cwnd = cwnd + acked / cwnd;
 }
 
 impl CongestionControl for Wvegas {
@@ -151,13 +150,13 @@ impl CongestionControl for Wvegas {
                     w.cwnd = w.cwnd.min(w.cwnd - queued + 1.0);
                     w.ssthresh = w.ssthresh.min(w.cwnd - 1.0);
                 } else {
-                    reno(&mut w, ack.acked_segments);
+                    reno(&mut w, ack);
                 }
                 path.shown = Some([(rtt_ns - base_ns) * 1e-9, queued, path.alpha.max(MIN_ALPHA)]);
                 w.cwnd = w.cwnd.max(MIN_WINDOW);
                 w.ssthresh = w.ssthresh.max(0.75 * w.cwnd);
             }
-            Some(_) => reno(&mut w, ack.acked_segments),
+            Some(_) => reno(&mut w, ack),
             None if w.cwnd < w.ssthresh => w.cwnd = w.ssthresh.min(w.cwnd + ack.acked_segments),
             None => {}
         }

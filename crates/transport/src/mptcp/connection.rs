@@ -363,6 +363,13 @@ impl<P: Sendable> Connection<P> {
         }
     }
 
+    /// Subflow `r` acknowledges, at once or by then.
+    #[inline(always)]
+    fn owe_by(&mut self, r: usize, (due, deadline): (bool, Instant)) {
+        self.due.acks.0 |= u64::from(due) << r;
+        self.wake_by(deadline);
+    }
+
     /// Subflow `r` acknowledges at once.
     #[inline]
     pub(super) fn owe_acknowledgment(&mut self, r: usize) {

@@ -1,6 +1,7 @@
 //! The memory of Linux's send buffers, which bounds what the scheduler [`Linux`](super::Linux) binds.
 
 use crate::congestion::View;
+use crate::tcp::pacing::factor;
 use crate::tcp::socket_queue::{PACKET_FRAME_BYTES, PACKET_HEAD_BYTES};
 
 /// What a buffer of data costs besides the data.
@@ -14,11 +15,10 @@ pub(super) const MIB: f64 = 1_048_576.0;
 /// `tcp_wmem`: the largest send buffer, as the kernel has it by default.
 pub(super) const MAX_BUFFER_MIB: f64 = 4.0;
 
-/// Pacing rate in bytes/s: twice (in slow start, below half of ssthresh) or 1.2 times the window over the smoothed RTT.
+/// Pacing rate in bytes/s.
 pub(super) fn pace(v: &View) -> f64 {
-    let factor = if v.cwnd < v.ssthresh / 2.0 { 2.0 } else { 1.2 };
     let window = v.cwnd.max(f64::from(v.in_flight));
-    factor * window * f64::from(v.mss) / v.srtt_s()
+    factor(v) * window * f64::from(v.mss) / v.srtt_s()
 }
 
 /// The memory of a subflow's send buffer, in bytes.

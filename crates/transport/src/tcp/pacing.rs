@@ -30,8 +30,8 @@ pub struct Pacing {
 }
 
 impl Pacing {
-    /// A packet of `bytes` leaves now: how long the next group is held back, at the control's rate, or at twice the window per
-    /// smoothed RTT below half of ssthresh, 1.2 times above. Answers whether it is.
+    /// A packet of `bytes` leaves now: how long the next group is held back, at the control's rate, or at [`factor`] times the
+    /// window per smoothed RTT. Answers whether it is.
     pub fn sent(&mut self, now: Instant, bytes: u64, view: &View) -> bool {
         if self.sent < FIRST_SEGMENTS {
             self.sent += 1;
@@ -41,8 +41,7 @@ impl Pacing {
         let rate = if self.rate > 0.0 {
             self.rate
         } else {
-            let factor = if view.cwnd < view.ssthresh / 2.0 { 2.0 } else { 1.2 };
-            factor * view.cwnd.max(1.0) * f64::from(view.mss) * 1e9 / view.srtt.as_nanos().max(1) as f64
+            factor(view) * view.cwnd.max(1.0) * f64::from(view.mss) * 1e9 / view.srtt.as_nanos().max(1) as f64
         };
         if self.left == 0 || now != self.began_at {
             self.began_at = now;
@@ -94,6 +93,11 @@ impl Pacing {
         self.held &= !due;
         due
     }
+}
+
+/// By how much the rate exceeds the window per smoothed RTT: twice in slow start, below half of ssthresh, and 1.2 times above.
+pub fn factor(view: &View) -> f64 {
+    if view.cwnd < view.ssthresh / 2.0 { 2.0 } else { 1.2 }
 }
 
 /// The segments of a group: a millisecond's, at least two, or one below 1.2 Mbit/s where a control sets the rate; at most half of

@@ -137,9 +137,8 @@ impl<P: Sendable> Connection<P> {
         if subflow.rcv_ssthresh().may_grow() {
             self.grow_window(r, payload.len());
         }
-        let (due, deadline) = self.subflows[r].owe_for_data(now);
-        self.due.acks.0 |= u64::from(due) << r;
-        self.wake_by(deadline);
+        let owed = self.subflows[r].owe_for_data(now);
+        self.owe_by(r, owed);
         // A usual subflow is trusted, and its stream has not ended.
         let trusted = KNOWN != known::NOTHING
             || (self.trusts(r) && !self.rx.ended() && self.rx.window.allows(self.rx.nxt(), payload.len() as u64));

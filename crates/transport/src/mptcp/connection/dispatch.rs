@@ -293,11 +293,8 @@ impl<P: Sendable> Connection<P> {
             self.promise(others, from, from + len);
         }
         let payload = self.tx.slice(from, len);
-        if again {
-            if from == self.tx.una() {
-                self.timers.hole_tried.insert(r);
-            }
-            self.subflows[r].count_reinjection(now);
+        if again && from == self.tx.una() {
+            self.timers.hole_tried.insert(r);
         }
         self.arm_data_timer(now);
         // Under TCP the last data carries the FIN.
@@ -311,7 +308,7 @@ impl<P: Sendable> Connection<P> {
             out.push();
         }
         if again {
-            self.subflows[r].note_reinjection();
+            self.subflows[r].note_reinjection(now);
             out.sending = Sending::Reinjection;
         }
         Answer::Sent(r)

@@ -128,16 +128,21 @@ impl<P: Sendable> Connection<P> {
                 self.never_spoke_mptcp(r, FallbackReason::NotCapable);
             }
         }
-        self.rx.window.agree_scale(self.subflows[r].scales().ours());
-        self.tx.begin(segment.window);
-        self.synchronise(now, r, segment);
-        self.become_established(now, r);
-        self.owe_acknowledgment(r);
+        self.begin(now, r, segment);
         if self.level.takes_text_on_syn() && !segment.payload.is_empty() {
             // "continue processing at the sixth step" (§3.10.7.3). Multipath TCP gives it no place: it comes again.
             let payload = std::mem::replace(&mut segment.payload, P::empty());
             self.receive_data(now, r, 1, &segment.options, payload);
         }
+    }
+
+    /// The peer's SYN/ACK opens the connection, and is acknowledged.
+    fn begin(&mut self, now: Instant, r: usize, segment: &Segment<P>) {
+        self.rx.window.agree_scale(self.subflows[r].scales().ours());
+        self.tx.begin(segment.window);
+        self.synchronise(now, r, segment);
+        self.become_established(now, r);
+        self.owe_acknowledgment(r);
     }
 
     /// The flags of the peer's MP_CAPABLE on its SYN or SYN/ACK. A: "checksums MUST be used if either host requires
@@ -193,11 +198,7 @@ impl<P: Sendable> Connection<P> {
                 self.due.attention.insert(r);
             } else if self.subflows[r].is_active_open() && self.subflows[r].our_seq(segment.ack) == 1 {
                 // A simultaneous open: the peer's SYN/ACK acknowledges our SYN.
-                self.rx.window.agree_scale(self.subflows[r].scales().ours());
-                self.tx.begin(segment.window);
-                self.synchronise(now, r, segment);
-                self.become_established(now, r);
-                self.owe_acknowledgment(r);
+                self.begin(now, r, segment);
             } else {
                 self.challenge(now, r); // another connection: what the peer says to this ends the old one
             }

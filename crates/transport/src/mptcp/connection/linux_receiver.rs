@@ -58,9 +58,8 @@ impl<P: Sendable> Connection<P> {
         }
         let subflow = &mut self.subflows[r];
         let wait = if met.unexpected { Duration::ZERO } else { subflow.wait_at_hole() };
-        let (due, deadline) = subflow.owe_at_hole(now, wait);
-        self.due.acks.0 |= u64::from(due) << r;
-        self.wake_by(deadline);
+        let owed = subflow.owe_at_hole(now, wait);
+        self.owe_by(r, owed);
     }
 }
 

@@ -185,11 +185,8 @@ impl<P: Sendable> Connection<P> {
             if len == 0 {
                 continue;
             }
-            if !new {
-                self.subflows[r].count_reinjection(now);
-                if from == una {
-                    self.timers.hole_tried.insert(r);
-                }
+            if !new && from == una {
+                self.timers.hole_tried.insert(r);
             }
             self.note_queued(r);
             let payload = self.tx.slice(from, len);
@@ -201,7 +198,7 @@ impl<P: Sendable> Connection<P> {
                 out.push();
             }
             if !new {
-                self.subflows[r].note_reinjection();
+                self.subflows[r].note_reinjection(now);
                 out.sending = Sending::Reinjection;
             }
             return true;

@@ -34,13 +34,9 @@ impl<P: Sendable> DataSegment<P> {
 }
 
 impl<P: Sendable> Subflow<P> {
-    /// Data goes out that was sent on another subflow before.
-    pub fn count_reinjection(&mut self, now: Instant) {
+    /// What was sent last had been sent on another subflow before.
+    pub fn note_reinjection(&mut self, now: Instant) {
         self.losses.get_or_insert_default().reinjected(now);
-    }
-
-    /// What was sent last was such data.
-    pub fn note_reinjection(&mut self) {
         self.board.note_reinjection();
     }
 
