@@ -48,7 +48,7 @@ def _texts(source: Path) -> dict[Path, str]:
         if file.stem in ("tests", "fixture") or file.stem.endswith("_tests"):
             continue
         text = _STRING.sub('""', _COMMENT.sub("", file.read_text(encoding="utf-8")))
-        texts[file] = re.split(r"#\[cfg\(test\)\]\s*mod ", text, maxsplit=1)[0]
+        texts[file] = re.split(r"#\[cfg\(test\)\]\s*mod \w+ \{", text, maxsplit=1)[0]
     return texts
 
 
