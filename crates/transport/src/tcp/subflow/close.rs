@@ -143,6 +143,7 @@ mod tests {
     use super::super::established;
     use super::*;
     use crate::TcpOptions;
+    use wire::Flags;
 
     /// RFC 9293 figure 5, from ESTABLISHED on: our FIN goes out, is acknowledged, the peer's comes.
     #[test]
@@ -193,5 +194,19 @@ mod tests {
         assert_eq!((end.fin_octets(1), end.fin_octets(2)), (0, 1));
         end.snd_una = 2;
         assert!(end.is_fin_acknowledged());
+    }
+
+    /// RFC 9293 §3.5.2; what its own reset says is more than an answer does.
+    #[test]
+    fn a_reset_answers_what_fits_nothing_unless_one_is_due() {
+        let mut end = established(&TcpOptions::default());
+        let segment = |flags| Segment::<wire::Span> { ack: 77, flags, ..Segment::default() };
+        assert!(!end.answer_with_reset(&segment(Flags::RST | Flags::ACK)), "never a reset");
+        assert!(!end.take_reset() && end.answer_with_reset(&segment(Flags::ACK)));
+        assert!(end.owes_answer() && end.take_reset() && !end.take_reset());
+        assert_eq!(end.take_reset_answer().map(|answer| (answer.seq, answer.flags)), Some((77, Flags::RST)));
+        end.owe_reset();
+        assert!(!end.answer_with_reset(&segment(Flags::ACK)));
+        assert!(end.owes_reset() && end.take_reset_answer().is_none());
     }
 }

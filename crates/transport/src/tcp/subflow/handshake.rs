@@ -229,4 +229,19 @@ mod tests {
         end.opening.note_scaling();
         assert_eq!(end.offered_scale(7, true), Some(7));
     }
+
+    /// RFC 8684 §3.2: the third ACK goes out until the fourth arrives; before that no data does.
+    #[test]
+    fn a_join_waits_for_its_fourth_ack() {
+        let mut end = established(&TcpOptions::default());
+        assert!(!end.take_fourth_ack(), "it joins nothing");
+        end.begin_join(Join::default());
+        assert!(!end.can_send());
+        let second = Instant::from_millis(1_000);
+        assert_eq!(end.await_fourth_ack(second), second + end.rtt.rto());
+        (end.retries, end.rtt.backoff) = (2, 2);
+        assert!(end.take_fourth_ack() && end.can_send());
+        assert_eq!((end.timer, end.retries, end.rtt.backoff), (Instant::NEVER, 0, 0));
+        assert!(!end.take_fourth_ack(), "once");
+    }
 }

@@ -291,4 +291,25 @@ mod tests {
         assert_eq!((end.sent.retransmissions, end.losses.as_ref().unwrap().repeats), (1, 1));
         assert_eq!(end.rack.probe.map(|probe| (probe.end, probe.repeated)), Some((301, true)));
     }
+
+    #[test]
+    fn a_probe_of_the_tail_needs_a_tail() {
+        let (mut end, _) = sender();
+        let mut idle = established(&TcpOptions::default());
+        (end.probe_due, idle.probe_due) = (true, true);
+        assert!(end.has_urgent() && end.begin_probe() && !end.has_urgent());
+        assert_eq!(end.losses().map(|losses| losses.probes), Some(1));
+        assert!(!idle.begin_probe() && !idle.probe_due && idle.losses().is_none());
+    }
+
+    /// RFC 5682 §3.1 step 2b: without new data to send, retransmissions go on.
+    #[test]
+    fn f_rto_waits_for_new_data_until_there_is_none() {
+        let (mut end, _) = sender();
+        assert!(!end.release_frto());
+        end.losses.get_or_insert_default().frto = Frto::NewDataOnly(301);
+        assert!(end.release_frto() && end.frto() == Frto::Off);
+        end.losses.get_or_insert_default().frto = Frto::NewDataOnly(201);
+        assert!(!end.release_frto(), "new data has gone out");
+    }
 }
