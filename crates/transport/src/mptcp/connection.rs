@@ -699,7 +699,7 @@ impl<P: Sendable> Connection<P> {
 
     /// The timers of the data level, and of the scheduler.
     pub(super) fn own_timers(&self) -> [Instant; 3] {
-        [self.timers.retransmit_at, self.timers.probe_at, self.control.scheduler_at]
+        [self.timers.retransmit_at(), self.timers.probe_at(), self.control.scheduler_at]
     }
 
     pub(super) fn learn_key(&mut self, key: u64) {

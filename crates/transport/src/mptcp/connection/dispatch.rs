@@ -111,7 +111,7 @@ impl<P: Sendable> Connection<P> {
     /// A reinjection, new data, or what waits on a subflow. The scheduler decides first; what it has bound goes out when it
     /// binds no more.
     pub(super) fn transmit_data(&mut self, now: Instant, out: &mut Outgoing<P>) -> Option<usize> {
-        if std::mem::take(&mut self.timers.probe_due) {
+        if self.timers.take_probe() {
             return self.zero_window_probe(now, out);
         }
         if let Some(silence) = &mut self.silence {
@@ -294,7 +294,7 @@ impl<P: Sendable> Connection<P> {
         }
         let payload = self.tx.slice(from, len);
         if again && from == self.tx.una() {
-            self.timers.hole_tried.insert(r);
+            self.timers.try_hole(r);
         }
         self.arm_data_timer(now);
         // Under TCP the last data carries the FIN.
@@ -473,7 +473,7 @@ mod tests {
         c.due.data = true;
         let (r, again) = c.transmit(Instant::from_millis(2)).unwrap();
         assert_eq!((r, again.payload.offset, again.payload.len), (SubflowId(1), 0, 1_000));
-        assert_eq!(c.timers.hole_tried, SubflowSet::one(1));
+        assert_eq!(c.timers.hole_tried(), SubflowSet::one(1));
         assert_eq!(sent(&mut c, Instant::from_millis(2)), [(1, 2_000, 1_000)]);
     }
 

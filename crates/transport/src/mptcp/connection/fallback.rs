@@ -106,7 +106,7 @@ impl<P: Sendable> Connection<P> {
         self.lift_own_windows();
         self.plan = None;
         self.reinjections = crate::mptcp::state::reinjection::Reinjections::default();
-        self.timers.retransmit_at = Instant::NEVER;
+        self.timers.stop_retransmission();
         self.ending.data_fin_due = false;
         self.update_segment_octets(r);
     }

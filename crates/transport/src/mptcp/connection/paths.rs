@@ -101,7 +101,7 @@ impl<P: Sendable> Connection<P> {
         self.control.interrupted_until = Instant::NEVER;
         self.ending.repeat_data_fin();
         self.reinject_uncarried(now, ReinjectionReason::Resumed);
-        self.timers.backoff = 0;
+        self.timers.begin_anew();
         self.arm_data_timer(now);
         self.announcement_timer(now);
     }

@@ -186,7 +186,7 @@ impl<P: Sendable> Connection<P> {
                 continue;
             }
             if !new && from == una {
-                self.timers.hole_tried.insert(r);
+                self.timers.try_hole(r);
             }
             self.note_queued(r);
             let payload = self.tx.slice(from, len);

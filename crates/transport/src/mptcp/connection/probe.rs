@@ -76,12 +76,12 @@ impl<P: Sendable> Connection<P> {
 
     /// The peer's window is closed and nothing is under way that would bring news of it.
     pub(super) fn arm_probe(&mut self, now: Instant) {
-        if self.timers.probe_at.is_never() && self.views.iter().all(|v| v.in_flight == 0) {
+        if self.timers.probe_at().is_never() && self.views.iter().all(|v| v.in_flight == 0) {
             let Some(r) = self.best_subflow() else { return };
-            let timeout = self.subflows[r].rtt().base_rto().doubled(self.timers.probe_backoff.min(8));
-            self.timers.probe_backoff += 1;
-            self.timers.probe_at = now + timeout.min(self.config.tcp.rto_max());
-            self.wake_by(self.timers.probe_at);
+            let timeout = self.subflows[r].rtt().base_rto().doubled(self.timers.probe_backoff().min(8));
+            let at = now + timeout.min(self.config.tcp.rto_max());
+            self.timers.set_probe(at);
+            self.wake_by(at);
         }
     }
 }

@@ -109,7 +109,7 @@ impl<P: Sendable> Connection<P> {
             return self.receive_expanded(now, r, segment, blocks, whole);
         };
         self.usual.note_room(r);
-        self.timers.unanswered = 0;
+        self.timers.heard();
         self.hear_data_ack(now, data_ack, window);
         let arrival = Arrival {
             seq,
@@ -137,7 +137,7 @@ impl<P: Sendable> Connection<P> {
     #[inline(never)]
     fn receive_whole(&mut self, now: Instant, r: usize, segment: &mut Segment<P>) {
         self.usual.note_room(r);
-        self.timers.unanswered = 0;
+        self.timers.heard();
         if self.concerns_subflow(r, segment) {
             self.usual.forget_of(r);
         } else {

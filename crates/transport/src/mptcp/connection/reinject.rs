@@ -71,7 +71,7 @@ impl<P: Sendable> Connection<P> {
 
     #[inline(always)]
     pub(super) fn arm_data_timer(&mut self, now: Instant) {
-        if self.level.is_multipath() && self.timers.retransmit_at.is_never() {
+        if self.level.is_multipath() && self.timers.retransmit_at().is_never() {
             self.set_data_timer(now);
         }
     }
@@ -84,11 +84,12 @@ impl<P: Sendable> Connection<P> {
         }
         // Subflows repair their own losses: this one comes later than theirs, and only when they do not.
         let timeout = match self.repair() {
-            Repair::Prompt => (2 * slowest).doubled(self.timers.backoff.min(8)),
-            Repair::Kernel => self.page_timeout().doubled(self.timers.backoff.saturating_sub(8).min(8)),
+            Repair::Prompt => (2 * slowest).doubled(self.timers.backoff().min(8)),
+            Repair::Kernel => self.page_timeout().doubled(self.timers.backoff().saturating_sub(8).min(8)),
         };
-        self.timers.retransmit_at = now + timeout.min(self.config.tcp.rto_max());
-        self.wake_by(self.timers.retransmit_at);
+        let at = now + timeout.min(self.config.tcp.rto_max());
+        self.timers.set_retransmission(at);
+        self.wake_by(at);
     }
 
     /// The period of that timer; where nothing waits, the least retransmission timeout.

@@ -42,7 +42,7 @@ impl<P: Sendable> Connection<P> {
         let open = self.tx.open();
         if unsent == 0
             || open == 0
-            || self.timers.probe_due
+            || self.timers.is_probe_due()
             || self.reinjections.len() > 0
             || !self.usual.takes_smallest_rtt()
             || !self.is_established()

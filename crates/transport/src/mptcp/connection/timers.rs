@@ -57,11 +57,10 @@ impl<P: Sendable> Connection<P> {
                 self.subflow_timer(now, r);
             }
         }
-        if self.timers.retransmit_at <= now {
+        if self.timers.takes_retransmission(now) {
             self.data_timer(now);
         }
-        if self.timers.probe_at <= now {
-            self.timers.probe_at = Instant::NEVER;
+        if self.timers.takes_probe(now) {
             self.probe_timer(now);
         }
         if self.control.scheduler_at <= now {
@@ -136,8 +135,7 @@ impl<P: Sendable> Connection<P> {
 
     /// Nothing was acknowledged at the data level for long.
     fn data_timer(&mut self, now: Instant) {
-        self.timers.retransmit_at = Instant::NEVER;
-        if self.timers.backoff > self.config.tcp.retries && !self.is_bound_and_carried(self.tx.una()) {
+        if self.timers.backoff() > self.config.tcp.retries && !self.is_bound_and_carried(self.tx.una()) {
             // The subflows work, but what goes over them does not reach the data level.
             self.ending.cause = Some(AbortReason::TimedOut);
             for r in 0..self.subflows.len() {
@@ -158,7 +156,7 @@ impl<P: Sendable> Connection<P> {
         } else {
             return;
         }
-        self.timers.backoff += 1;
+        self.timers.note_retransmission();
         self.due.data = true;
         self.arm_data_timer(now);
     }
@@ -166,7 +164,7 @@ impl<P: Sendable> Connection<P> {
     /// A subflow on which the first missing byte was sent again and acknowledged, while the DATA_ACK does not move,
     /// acknowledges what it does not deliver: a middlebox does it, and has lost it. Others are better off without.
     fn reset_false_acknowledgers(&mut self, now: Instant) {
-        let (mut tried, hole) = (self.timers.hole_tried, self.tx.una());
+        let (mut tried, hole) = (self.timers.hole_tried(), self.tx.una());
         while let Some(r) = tried.pop() {
             let carried = self.subflows[r].board().iter().any(|s| (s.offset..s.offset + s.len()).contains(&hole));
             if !carried && self.subflows[r].is_open() && self.live_subflows() > 1 {
@@ -180,11 +178,10 @@ impl<P: Sendable> Connection<P> {
     /// probe lies in the peer's window and is never answered.
     fn probe_timer(&mut self, now: Instant) {
         self.due.data = true;
-        if u32::from(self.timers.unanswered) < self.config.tcp.retries {
-            self.timers.unanswered += 1;
-            self.timers.probe_due = true;
-        } else if let Some(r) = self.best_subflow() {
-            self.timers.unanswered = 0;
+        if !self.timers.probe(self.config.tcp.retries)
+            && let Some(r) = self.best_subflow()
+        {
+            self.timers.heard();
             self.ending.cause = Some(AbortReason::TimedOut);
             self.reset_subflow(now, r, ResetReason::Performance, true);
         }

@@ -4,7 +4,6 @@ use crate::mptcp::connection::{Connection, Event};
 use crate::mptcp::state::data_level::Over;
 use crate::queue::Sendable;
 use crate::tcp::subflow::State;
-use crate::time::Instant;
 
 impl<P: Sendable> Connection<P> {
     /// Whether it is time for FINs.
@@ -67,7 +66,7 @@ impl<P: Sendable> Connection<P> {
         if !self.ending.flushed && self.tx.una() >= self.tx.end() {
             self.ending.flushed = true;
             self.report(Event::Flushed);
-            self.timers.retransmit_at = Instant::NEVER;
+            self.timers.stop_retransmission();
         }
     }
 }
