@@ -317,7 +317,7 @@ impl<P: Sendable> Connection<P> {
 
     /// Appends to the stream. What is written after [`close`](Self::close) is ignored.
     pub fn write(&mut self, payload: P) {
-        if !self.ending.requested {
+        if !self.ending.is_requested() {
             self.tx.write(payload);
             self.due.data = true;
         }
@@ -467,14 +467,14 @@ impl<P: Sendable> Connection<P> {
     /// Whether the connection is over: closed in order, reset or given up.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.ending.over
+        self.ending.has_finished()
     }
 
     /// Why the connection was aborted; none while it was not.
     #[must_use]
     pub fn abort_reason(&self) -> Option<AbortReason> {
-        let aborted = self.ending.over && !(self.ending.flushed && self.rx.ended());
-        aborted.then(|| self.ending.cause.unwrap_or(AbortReason::Local))
+        let aborted = self.ending.has_finished() && !(self.ending.is_flushed() && self.rx.ended());
+        aborted.then(|| self.ending.cause().unwrap_or(AbortReason::Local))
     }
 
     /// Whether the connection has no subflow left and waits for one.
@@ -505,7 +505,10 @@ impl<P: Sendable> Connection<P> {
     #[must_use]
     pub fn is_forgettable(&self) -> bool {
         let gone = |s: &Subflow<P>| s.state() == State::Closed && !s.owes_answer();
-        self.ending.over && self.rx.ready.is_empty() && self.events.is_none() && self.subflows.iter().all(gone)
+        self.ending.has_finished()
+            && self.rx.ready.is_empty()
+            && self.events.is_none()
+            && self.subflows.iter().all(gone)
     }
 
     /// Whether data could be carried both ways, once.
@@ -519,7 +522,10 @@ impl<P: Sendable> Connection<P> {
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         let done = |s: &Subflow<P>| !s.is_open() && !s.owes_answer();
-        self.ending.over && self.rx.ready.is_empty() && self.events.is_none() && self.subflows.iter().all(done)
+        self.ending.has_finished()
+            && self.rx.ready.is_empty()
+            && self.events.is_none()
+            && self.subflows.iter().all(done)
     }
 
     /// What its subflows in TIME-WAIT still have to say.
@@ -678,8 +684,7 @@ impl<P: Sendable> Connection<P> {
     }
 
     pub(super) fn finish(&mut self, event: Event) {
-        if !self.ending.over {
-            self.ending.over = true;
+        if self.ending.set_finished() {
             self.report(event);
             self.timers.stop();
             self.control.stop();
@@ -712,7 +717,7 @@ impl<P: Sendable> Connection<P> {
     #[inline(never)]
     fn is_usual(&self, r: usize) -> bool {
         self.is_level_usual(r)
-            && !self.ending.read_closed
+            && !self.ending.is_read_closed()
             && !self.narrow.contains(r)
             && self.subflows[r].is_usual()
             && self.contexts[r].held.is_none()
@@ -740,7 +745,7 @@ impl<P: Sendable> Connection<P> {
 impl Connection<Span> {
     /// The application offers so many bytes more; `u64::MAX` is a stream without end.
     pub fn offer(&mut self, bytes: u64) {
-        if !self.ending.requested {
+        if !self.ending.is_requested() {
             self.tx.offer(bytes);
             self.due.data = true;
         }

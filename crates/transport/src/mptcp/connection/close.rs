@@ -11,8 +11,7 @@ impl<P: Sendable> Connection<P> {
     /// The application writes no more. What was written is sent, then the end of the stream.
     pub fn close(&mut self, now: Instant) {
         self.set_clock(now);
-        if !self.ending.requested {
-            self.ending.requested = true;
+        if self.ending.request() {
             self.due.data = true;
             self.progress_close(now);
         }
@@ -21,10 +20,10 @@ impl<P: Sendable> Connection<P> {
     /// The application neither writes nor reads any more. As [`close`](Self::close), but what was not read, or arrives
     /// from now on, is lost, and the peer is told so with a reset (RFC 9293 §3.6.1, SHLD-3).
     pub fn close_both(&mut self, now: Instant) {
-        self.ending.read_closed = true;
+        self.ending.close_reading();
         self.usual.forget();
         self.refuse_data(now);
-        if !self.ending.over {
+        if !self.ending.has_finished() {
             self.close(now);
         }
     }
@@ -32,7 +31,7 @@ impl<P: Sendable> Connection<P> {
     /// Data that nobody will read ends the connection.
     #[cold]
     pub(super) fn refuse_data(&mut self, now: Instant) {
-        if !self.ending.over && self.rx.len() > 0 {
+        if !self.ending.has_finished() && self.rx.len() > 0 {
             self.abort(now);
         }
     }

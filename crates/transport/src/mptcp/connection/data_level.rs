@@ -60,7 +60,7 @@ impl<P: Sendable> Connection<P> {
             Over::Multipath => {
                 self.is_fully_established()
                     && !self.fallback.receives_single()
-                    && !self.ending.data_fin_sent
+                    && !self.ending.is_data_fin_sent()
                     && !self.fallback.checksum()
                     && !self.rx.short_acks
             }

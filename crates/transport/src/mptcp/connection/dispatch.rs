@@ -96,8 +96,8 @@ macro_rules! context {
             free_window_bytes: $self.tx.open(),
             window_bytes: $self.tx.window(),
             window_blocks: $self.tx.blocks(),
-            flow_bytes: $self.tx.flow_bytes($self.ending.requested),
-            ended: $self.ending.requested,
+            flow_bytes: $self.tx.flow_bytes($self.ending.is_requested()),
+            ended: $self.ending.is_requested(),
             subflows: &Subflows {
                 subflows: &$self.subflows,
                 plan: $self.plan.as_deref(),
@@ -272,7 +272,7 @@ impl<P: Sendable> Connection<P> {
             && len < mss
             && len == self.tx.unsent()
             && self.tx.nxt() > self.tx.una()
-            && !self.ending.requested
+            && !self.ending.is_requested()
         {
             // Nagle (RFC 9293 §3.7.4): a short segment waits for the acknowledgment of what is out.
             return Answer::Pause(Pause::Waits);
@@ -298,7 +298,7 @@ impl<P: Sendable> Connection<P> {
         }
         self.arm_data_timer(now);
         // Under TCP the last data carries the FIN.
-        let fin = self.level.ends_with_fin() && self.ending.requested && self.tx.is_sent();
+        let fin = self.level.ends_with_fin() && self.ending.is_requested() && self.tx.is_sent();
         if fin {
             self.note_fin(r);
         }

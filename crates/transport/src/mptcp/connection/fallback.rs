@@ -59,7 +59,7 @@ impl<P: Sendable> Connection<P> {
     /// out of MPTCP mode" (RFC 8684 §3.7). The same holds when options are lost later. Answers whether the segment
     /// is to be processed further.
     pub(super) fn options_lost(&mut self, now: Instant, r: usize) -> bool {
-        if self.ending.flushed && self.rx.ended() {
+        if self.ending.is_flushed() && self.rx.ended() {
             return true; // nothing is at stake any more
         }
         self.unmapped(now, r).is_ok()
@@ -107,7 +107,7 @@ impl<P: Sendable> Connection<P> {
         self.plan = None;
         self.reinjections = crate::mptcp::state::reinjection::Reinjections::default();
         self.timers.stop_retransmission();
-        self.ending.data_fin_due = false;
+        self.ending.cancel_data_fin();
         self.update_segment_octets(r);
     }
 

@@ -34,7 +34,7 @@ impl<P: Sendable> Connection<P> {
                 }
             }
             IcmpKind::Refused if opening => {
-                self.ending.cause = Some(AbortReason::Refused);
+                self.ending.blame(AbortReason::Refused);
                 self.fail_subflow(now, r, false);
             }
             kind => self.tell_once(Event::SoftError(subflow, kind)),

@@ -126,7 +126,7 @@ impl<P: Sendable> Connection<P> {
 
     /// Nothing more is to be said, or may be.
     fn is_ending(&self) -> bool {
-        self.ending.over || (self.ending.fin_acknowledged && self.rx.ended())
+        self.ending.has_finished() || (self.ending.is_end_acknowledged() && self.rx.ended())
     }
 
     /// The peer opens a subflow with our token. An error refuses it, with what the reset says and whether trying again

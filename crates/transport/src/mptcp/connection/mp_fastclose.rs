@@ -19,7 +19,7 @@ impl<P: Sendable> Connection<P> {
     }
 
     pub(super) fn give_up(&mut self, now: Instant, cause: AbortReason) {
-        self.ending.cause = Some(cause);
+        self.ending.blame(cause);
         self.finish(Event::Aborted);
         for r in 0..self.subflows.len() {
             let state = self.subflows[r].state();
@@ -49,7 +49,7 @@ impl<P: Sendable> Connection<P> {
     /// MP_FASTCLOSE with our key: the peer has given up. "Upon receipt of an MP_FASTCLOSE, containing the valid key,
     /// Host B answers on the same subflow with a TCP RST and tears down all subflows" (RFC 8684 §3.5).
     fn fastclose(&mut self, now: Instant, r: usize, answer: bool) {
-        self.ending.cause = Some(AbortReason::FastClose);
+        self.ending.blame(AbortReason::FastClose);
         self.finish(Event::Aborted);
         for other in 0..self.subflows.len() {
             if other == r && !answer {

@@ -328,9 +328,9 @@ impl<P: Sendable> Connection<P> {
             return None;
         }
         let r = self.best_subflow()?;
-        self.ending.data_fin_due = false;
+        self.ending.cancel_data_fin();
         self.usual.forget();
-        self.ending.data_fin_sent = true;
+        self.ending.note_data_fin_sent();
         let seq = self.subflows[r].snd_nxt();
         let segment = &mut out.segment;
         self.segment_into(now, r, seq, Flags::ACK, segment);

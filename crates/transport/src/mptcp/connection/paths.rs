@@ -13,7 +13,7 @@ use super::{Connection, Event};
 impl<P: Sendable> Connection<P> {
     /// Asks the path manager and does what it wants.
     pub(super) fn manage_paths(&mut self, now: Instant, event: PathEvent) {
-        if !self.level.is_multipath() || self.ending.over {
+        if !self.level.is_multipath() || self.ending.has_finished() {
             return;
         }
         let local = self.addresses.usable();
@@ -75,8 +75,8 @@ impl<P: Sendable> Connection<P> {
         self.leave(now, r);
         self.report(Event::SubflowClosed(SubflowId(r as u8)));
         let closed = !self.subflows.iter().any(|s| s.is_open());
-        if closed && !self.ending.over {
-            let orderly = self.ending.flushed && self.rx.ended();
+        if closed && !self.ending.has_finished() {
+            let orderly = self.ending.is_flushed() && self.rx.ended();
             if orderly {
                 self.finish(Event::Closed);
             } else if self.may_join() && self.config.keep_without_subflow_ns > 0 {

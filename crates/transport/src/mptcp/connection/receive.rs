@@ -130,7 +130,7 @@ impl<P: Sendable> Connection<P> {
             self.take_data::<KNOWN>(now, r, seq, (offset, timestamps), payload);
         }
         // What is usual is not about to end.
-        debug_assert!(!self.ending.fin_acknowledged && !self.rx.is_ending());
+        debug_assert!(!self.ending.is_end_acknowledged() && !self.rx.is_ending());
         debug_assert!(self.next_timeout() <= self.subflows[r].deadline());
     }
 
@@ -144,7 +144,7 @@ impl<P: Sendable> Connection<P> {
             self.usual.forget();
         }
         self.receive_any(now, r, segment);
-        if self.ending.read_closed {
+        if self.ending.is_read_closed() {
             self.refuse_data(now);
         }
         self.observe(now, None);
@@ -344,14 +344,14 @@ impl<P: Sendable> Connection<P> {
                 self.note_fully_established(now);
                 let reference = self.numbers.ours(self.tx.una());
                 let ahead = self.numbers.our_place(Dsn::nearest(number, reference));
-                let (sent, fin) = (self.tx.nxt(), u64::from(self.ending.data_fin_sent));
+                let (sent, fin) = (self.tx.nxt(), u64::from(self.ending.is_data_fin_sent()));
                 // An acknowledgment of what was never sent is ignored, like one of the past.
                 if ahead <= sent + fin {
-                    if self.ending.data_fin_sent
+                    if self.ending.is_data_fin_sent()
                         && ahead.octets() == self.tx.end().octets().wrapping_add(1)
                         && sent == self.tx.end()
                     {
-                        self.ending.fin_acknowledged = true;
+                        self.ending.note_end_acknowledged();
                     }
                     let window = self.subflows[r].scales().window(segment.window);
                     self.data_acknowledged(now, ahead.min(sent), window);

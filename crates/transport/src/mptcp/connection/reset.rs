@@ -19,7 +19,7 @@ impl<P: Sendable> Connection<P> {
     /// at the data level and is sent again on other subflows (RFC 8684 §3.7).
     pub(super) fn receive_reset(&mut self, now: Instant, r: usize, segment: &Segment<P>) {
         let refused = self.subflows[r].state() == State::SynSent;
-        self.ending.cause = Some(if refused { AbortReason::Refused } else { AbortReason::Reset });
+        self.ending.blame(if refused { AbortReason::Refused } else { AbortReason::Reset });
         let failed = mptcp_options(segment).any(|o| matches!(o, MptcpOption::MpFail { .. }));
         // The path may be tried again unless the reset denies it: one that says nothing may come from a middlebox.
         let final_one = |o: &MptcpOption| matches!(o, MptcpOption::MpTcpRst { flags, .. } if flags & TRANSIENT == 0);

@@ -81,7 +81,7 @@ impl<P: Sendable> Connection<P> {
         match self.subflows[r].timer_expired(now, &self.config.tcp, beyond_window) {
             Expired::Nothing => {}
             Expired::Unanswered => {
-                self.ending.cause = Some(AbortReason::TimedOut);
+                self.ending.blame(AbortReason::TimedOut);
                 self.fail_subflow(now, r, true);
             }
             Expired::Syn => {
@@ -95,14 +95,14 @@ impl<P: Sendable> Connection<P> {
                 }
             }
             Expired::Unconfirmed => {
-                self.ending.cause = Some(AbortReason::TimedOut);
+                self.ending.blame(AbortReason::TimedOut);
                 self.reset_subflow(now, r, ResetReason::Performance, true);
             }
             Expired::ThirdAck => self.due.acks.insert(r),
             Expired::Idle => self.probe_own_window(r),
             Expired::Hopeless => {
                 let known = self.subflows[r].board().iter().all(|s| s.offset + s.data_len() <= self.tx.una());
-                self.ending.cause = Some(AbortReason::TimedOut);
+                self.ending.blame(AbortReason::TimedOut);
                 let reason = if known { ResetReason::TooMuchData } else { ResetReason::Performance };
                 self.reset_subflow(now, r, reason, true);
             }
@@ -137,7 +137,7 @@ impl<P: Sendable> Connection<P> {
     fn data_timer(&mut self, now: Instant) {
         if self.timers.backoff() > self.config.tcp.retries && !self.is_bound_and_carried(self.tx.una()) {
             // The subflows work, but what goes over them does not reach the data level.
-            self.ending.cause = Some(AbortReason::TimedOut);
+            self.ending.blame(AbortReason::TimedOut);
             for r in 0..self.subflows.len() {
                 if self.subflows[r].is_open() {
                     self.reset_subflow(now, r, ResetReason::Middlebox, true);
@@ -182,7 +182,7 @@ impl<P: Sendable> Connection<P> {
             && let Some(r) = self.best_subflow()
         {
             self.timers.heard();
-            self.ending.cause = Some(AbortReason::TimedOut);
+            self.ending.blame(AbortReason::TimedOut);
             self.reset_subflow(now, r, ResetReason::Performance, true);
         }
     }
@@ -191,7 +191,7 @@ impl<P: Sendable> Connection<P> {
     /// that was without subflows for too long.
     fn control_timer(&mut self, now: Instant) {
         self.control.next_at = Instant::NEVER;
-        if self.level.is_multipath() && !self.ending.over {
+        if self.level.is_multipath() && !self.ending.has_finished() {
             self.announcement_timer(now);
             self.path_timer(now);
         } else {
@@ -229,7 +229,7 @@ impl<P: Sendable> Connection<P> {
     fn interruption_timer(&mut self, now: Instant) {
         if self.control.interrupted_until <= now {
             self.control.interrupted_until = Instant::NEVER;
-            let cause = self.ending.cause.unwrap_or(AbortReason::TimedOut);
+            let cause = self.ending.cause().unwrap_or(AbortReason::TimedOut);
             self.give_up(now, cause);
         }
     }

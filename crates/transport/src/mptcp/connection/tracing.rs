@@ -255,7 +255,7 @@ impl<P: Sendable> Connection<P> {
         });
         if self.level.is_multipath() && bytes > 0 && !repeated {
             self.tell(now, |c| {
-                let data_fin = c.ending.requested && offset + bytes == c.tx.end();
+                let data_fin = c.ending.is_requested() && offset + bytes == c.tx.end();
                 let dsn = c.numbers.ours(offset).on_wire();
                 TraceEvent::Mapping { subflow: id(r), dsn, ssn: seq as u32, bytes, data_fin }
             });

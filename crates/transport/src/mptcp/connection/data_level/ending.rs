@@ -10,19 +10,15 @@ impl<P: Sendable> Connection<P> {
     #[inline(always)]
     pub(in crate::mptcp) fn is_fin_due(&self) -> bool {
         match self.level.over() {
-            Over::Single => self.ending.requested && self.tx.is_sent(),
+            Over::Single => self.ending.is_requested() && self.tx.is_sent(),
             // Subflows end when the data level has ended in both directions (RFC 8684 §3.3.3).
-            Over::Multipath => self.ending.fin_acknowledged && self.rx.ended(),
+            Over::Multipath => self.ending.is_end_acknowledged() && self.rx.ended(),
         }
     }
 
     /// Whether the application has written all that it will and a DATA_FIN is to say so, for the first time or again.
     pub(in crate::mptcp) fn is_data_fin_due(&self) -> bool {
-        let ending = &self.ending;
-        self.level.is_multipath()
-            && ending.requested
-            && !ending.fin_acknowledged
-            && (!ending.data_fin_sent || ending.data_fin_due)
+        self.level.is_multipath() && self.ending.owes_data_fin()
     }
 
     /// The peer's FIN came on a subflow, and everything before it.
@@ -43,7 +39,7 @@ impl<P: Sendable> Connection<P> {
     /// Our FIN was acknowledged on a subflow.
     pub(in crate::mptcp) fn note_fin_acknowledged(&mut self) {
         if self.level.ends_with_fin() {
-            self.ending.fin_acknowledged = true;
+            self.ending.note_end_acknowledged();
             self.check_flushed();
         }
     }
@@ -56,15 +52,15 @@ impl<P: Sendable> Connection<P> {
 
     #[inline(always)]
     pub(in crate::mptcp) fn check_flushed(&mut self) {
-        if self.ending.fin_acknowledged {
+        if self.ending.is_end_acknowledged() {
             self.note_flushed();
         }
     }
 
     #[cold]
     fn note_flushed(&mut self) {
-        if !self.ending.flushed && self.tx.una() >= self.tx.end() {
-            self.ending.flushed = true;
+        if !self.ending.is_flushed() && self.tx.una() >= self.tx.end() {
+            self.ending.set_flushed();
             self.report(Event::Flushed);
             self.timers.stop_retransmission();
         }

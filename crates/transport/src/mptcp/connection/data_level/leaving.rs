@@ -53,7 +53,7 @@ impl<P: Sendable> Connection<P> {
     pub(in crate::mptcp) fn is_compact<const MORE: bool>(&self, r: usize, end: Offset) -> bool {
         match self.level.over() {
             Over::Single => !self.subflows[r].has_usual_blocks(),
-            Over::Multipath => MORE || !self.ending.requested || end != self.tx.end(),
+            Over::Multipath => MORE || !self.ending.is_requested() || end != self.tx.end(),
         }
     }
 
@@ -86,10 +86,10 @@ impl<P: Sendable> Connection<P> {
             segment.options.dss = None;
             segment.options.rare = self.capable(Some((len as u16, checksum)));
         } else if let Some(dss) = &mut segment.options.dss {
-            let end = self.ending.requested && offset + len == self.tx.end();
+            let end = self.ending.is_requested() && offset + len == self.tx.end();
             if end {
                 self.usual.forget();
-                self.ending.data_fin_sent = true;
+                self.ending.note_data_fin_sent();
             }
             dss.data_fin = end;
             let (ssn, len) = (seq as u32, len as u16 + u16::from(end)); // RFC 8684 §3.3.3: DATA_FIN takes one octet
