@@ -65,6 +65,8 @@ pub struct SocketQueue {
     woken: bool,
     /// Since then: it writes when the kernel has sent what an acknowledgment allows.
     woken_at: Instant,
+    /// What it has not written of what it wanted to write at once.
+    rest: u64,
     una: u64,
     largest_window: u64,
 }
@@ -77,7 +79,7 @@ impl SocketQueue {
             (self.woken, self.woken_at, self.largest_window) = (true, Instant::NEVER, edges.window);
         }
         if now != self.woken_at {
-            self.write(edges, view);
+            self.write(edges, view, false);
         }
         self.una = edges.una;
         self.largest_window = self.largest_window.max(edges.window);
@@ -116,6 +118,12 @@ impl SocketQueue {
         self.woken_at = now;
     }
 
+    /// Where the application was woken at this instant: it writes until the buffer that is to be sent next is full. Answers whether
+    /// it is; then a group of it leaves without waiting (`tcp_push_one`), and what that took is filled up again.
+    pub fn fill_first(&mut self, now: Instant, edges: Edges, view: &View) -> bool {
+        now == self.woken_at && (self.woken || self.rest > 0) && self.write(edges, view, true)
+    }
+
     fn drop_sent(&mut self, nxt: u64) -> bool {
         let mut pushed = false;
         while let Some(buffer) = self.unsent.front().filter(|buffer| buffer.end <= nxt) {
@@ -139,46 +147,53 @@ impl SocketQueue {
         self.written.saturating_sub(self.una) + OVERHEAD_BYTES * (self.sent.len() + self.unsent.len()) as u64
     }
 
-    /// The application writes until the socket is full.
-    fn write(&mut self, edges: Edges, view: &View) {
+    /// The application writes until the socket is full, or, `at_once`, until the only unsent buffer is, unless the kernel is asked
+    /// to send then. Answers whether it ended so.
+    fn write(&mut self, edges: Edges, view: &View, at_once: bool) -> bool {
         self.drop_sent(edges.nxt);
         if !std::mem::take(&mut self.woken) && (self.full || self.written >= edges.end) {
-            return;
+            return false;
         }
         self.full = false;
         let mss = u64::from(view.mss);
         let goal = ((self.largest_window / 2).min(MOST_BYTES) / mss).max(1) * mss;
         while self.written < edges.end {
-            let whole = WRITE_BYTES.min(edges.end - self.written);
-            let mut left = whole;
+            let mut begins = self.rest == 0;
+            let mut left = if begins { WRITE_BYTES.min(edges.end - self.written) } else { self.rest };
+            self.rest = 0;
             while left > 0 {
-                let begins = self.unsent.len().checked_sub(2).map_or(edges.nxt, |before| self.unsent[before].end);
-                let mut room = self.unsent.back().map_or(0, |last| goal.saturating_sub(last.end - begins));
+                let from = self.unsent.len().checked_sub(2).map_or(edges.nxt, |before| self.unsent[before].end);
+                let mut room = self.unsent.back().map_or(0, |last| goal.saturating_sub(last.end - from));
                 if room == 0 {
                     if self.held() >= self.limit_bytes || self.written - edges.nxt >= UNSENT_BYTES {
                         self.full = true;
-                        if left < whole {
+                        if !begins {
                             self.push();
                         }
-                        return;
+                        return false;
                     }
                     self.unsent.push_back(Buffer { end: self.written, pushed: false });
                     room = goal;
                 }
                 let taken = room.min(left);
                 self.written += taken;
+                left -= taken;
                 if let Some(last) = self.unsent.back_mut() {
                     // What a write before this one pushed goes on.
-                    *last = Buffer { end: self.written, pushed: last.pushed && left < whole };
+                    *last = Buffer { end: self.written, pushed: last.pushed && !begins };
                 }
-                left -= taken;
+                begins = false;
                 // A full buffer, when half of the largest window was written since (`forced_push`).
                 if left > 0 && self.written > self.pushed + self.largest_window / 2 {
                     self.push();
+                } else if left > 0 && at_once && self.unsent.len() == 1 {
+                    self.rest = left;
+                    return true;
                 }
             }
             self.push();
         }
+        false
     }
 }
 
@@ -254,5 +269,32 @@ mod tests {
         edges.nxt = 122 * MSS;
         queue.arrive(Instant::from_nanos(123), edges, &view(66.0, 66));
         assert_eq!(segments(&queue), [139.0, 184.0, 229.0]);
+    }
+
+    /// Worked by hand from Linux 6.12.117 over 42 Mbit/s and 20.6 ms: of four segments that the window allows three leave as a group,
+    /// and the fourth by itself, as the application fills the buffer before it writes on.
+    #[test]
+    fn who_fills_the_first_buffer_sends_a_group_of_it() {
+        let view = |cwnd: f64, in_flight| View { in_flight, ..View::new(cwnd, MSS as u32) };
+        let mut queue = SocketQueue::default();
+        let mut edges = Edges { una: 0, nxt: 0, end: 4_000_000, window: 64_256 };
+        queue.arrive(Instant::from_nanos(1), edges, &view(10.0, 0));
+        for group in 1..=27 {
+            queue.sent(Instant::from_nanos(1), group * 2 * MSS, &view(10.0, 10));
+        }
+        (edges.una, edges.nxt, edges.window) = (24 * MSS, 54 * MSS, 80_512);
+        let now = Instant::from_nanos(2);
+        queue.arrive(now, edges, &view(34.0, 30));
+        assert!(!queue.fill_first(now, edges, &view(34.0, 30)), "nobody is woken");
+        queue.sent(now, 57 * MSS, &view(34.0, 33));
+        edges.nxt = 57 * MSS;
+        assert!(queue.fill_first(now, edges, &view(34.0, 33)));
+        assert_eq!(segments(&queue), [84.0], "27 segments from what was sent on");
+        queue.sent(now, 58 * MSS, &view(34.0, 34));
+        edges.nxt = 58 * MSS;
+        assert!(queue.fill_first(now, edges, &view(34.0, 34)), "what that took is filled up");
+        assert_eq!(segments(&queue), [85.0]);
+        queue.arrive(Instant::from_nanos(3), edges, &view(34.0, 34));
+        assert_eq!(segments(&queue), [85.0, 112.0, 139.0, 166.0], "the rest when nothing more can leave");
     }
 }

@@ -60,7 +60,9 @@ impl Groups {
         let most = most_segments(pacing_rate(view, self.outstanding.1), view);
         if self.should_wait(ready, view, most) {
             self.queue.look(ready.now, ready.edges.nxt, view);
-            return false;
+            if !self.queue.fill_first(ready.now, ready.edges, view) {
+                return false;
+            }
         }
         let mss = u64::from(view.mss);
         let (unsent, ..) = self.queue.first(ready.edges.nxt);
