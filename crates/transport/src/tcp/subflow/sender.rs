@@ -681,8 +681,8 @@ mod tests {
     use super::*;
     use crate::offset::Offset;
     use crate::plugin::Origin;
-    use crate::{LossDetection, TcpOptions, congestion};
-    use wire::{SackBlocks, Span};
+    use crate::{LossDetection, Receiver, TcpOptions, congestion};
+    use wire::{SackBlock, SackBlocks, Span};
 
     struct Sender {
         end: Subflow<Span>,
@@ -693,7 +693,16 @@ mod tests {
     impl Sender {
         /// Ten segments of 100 octets went out at 1 to 10 ms, which fill the window.
         fn new(detection: LossDetection) -> Self {
-            let mut end = established(&TcpOptions { loss_detection: detection, ..TcpOptions::default() });
+            Self::with(&TcpOptions { loss_detection: detection, ..TcpOptions::default() })
+        }
+
+        /// Losses are found by time, and the peer acknowledges as this one does.
+        fn to(receiver: Receiver) -> Self {
+            Self::with(&TcpOptions { receiver, ..TcpOptions::default() })
+        }
+
+        fn with(options: &TcpOptions) -> Self {
+            let mut end = established(options);
             let mut views = [View { cwnd: 10.0, active: true, ..View::new(10.0, 100) }];
             for n in 0..10 {
                 let payload = Span { offset: 100 * n, len: 100 };
@@ -706,8 +715,18 @@ mod tests {
 
         /// A bare acknowledgment arrives.
         fn hears(&mut self, now: Instant, ack: u64, window: u16, echo_ms: Option<u32>) {
+            self.hears_of(now, ack, window, echo_ms, &[]);
+        }
+
+        /// One with SACK blocks, each from an octet to before another.
+        fn hears_of(&mut self, now: Instant, ack: u64, window: u16, echo_ms: Option<u32>, blocks: &[(u64, u64)]) {
             let timestamps = echo_ms.map(|echo| Timestamps { value: 1, echo });
-            let sack = &SackBlocks::NONE;
+            let mut sack = SackBlocks::NONE;
+            for &(from, to) in blocks {
+                let edge = |octet| self.end.our_number(octet).on_wire();
+                assert!(sack.push(SackBlock { left: edge(from), right: edge(to) }));
+            }
+            let sack = &sack;
             let (seq, empty, signals, marked) = (1, true, false, false);
             let arrival = Arrival { seq, ack, window, timestamps, sack, empty, signals, marked };
             self.end.acknowledged(now, arrival, &mut self.views, 0, &mut self.reno);
@@ -800,5 +819,53 @@ mod tests {
             (Duration::from_millis(100), 8, 201)
         );
         assert_eq!(sender.end.timer, Instant::from_millis(101 + 100 + 4 * 50), "SRTT + 4·RTTVAR");
+    }
+
+    /// Three of ten segments arrived and their acknowledgments were lost, but one that names the last of them first. With three above
+    /// the hole RACK waits for nothing (RFC 8985 §6.2 step 4), unless the network were known to reorder.
+    #[test]
+    fn blocks_in_any_order_tell_of_a_loss_at_once() {
+        for blocks in [[(701, 801), (301, 501)], [(301, 501), (701, 801)]] {
+            let mut sender = Sender::new(LossDetection::RackTlp);
+            sender.hears_of(Instant::from_millis(108), 1, 0, None, &blocks);
+            assert_eq!(sender.views[0].phase, Phase::Recovery, "{blocks:?}");
+        }
+    }
+
+    /// Where a segment that was sent again is acknowledged, Linux measures by the timestamp, in whole milliseconds; elsewhere it is the
+    /// time since the last copy (Karn). Where something is acknowledged selectively, both take the time since that was sent.
+    #[test]
+    fn a_repaired_hole_is_measured_by_the_timestamp_in_linux() {
+        let rtt = |receiver, blocks: &[(u64, u64)]| {
+            let mut sender = Sender::to(receiver);
+            sender.times_out(Instant::from_millis(1_000));
+            sender.end.retransmit(Instant::from_millis(1_000), &mut sender.views[0]);
+            // The first segment was sent again, the second was not.
+            sender.hears_of(Instant::from_nanos(1_050_400_000), 201, 0, Some(1_000), blocks);
+            sender.views[0].srtt
+        };
+        assert_eq!(rtt(Receiver::Linux, &[]), Duration::from_millis(50));
+        assert_eq!(rtt(Receiver::Usual, &[]), Duration::from_nanos(50_400_000));
+        // The sixth was sent after 6 ms.
+        assert_eq!(rtt(Receiver::Linux, &[(501, 601)]), Duration::from_nanos(1_044_400_000));
+        assert_eq!(rtt(Receiver::Usual, &[(501, 601)]), Duration::from_nanos(1_044_400_000));
+    }
+
+    /// RFC 6937 §3.1: an acknowledgment that advances lets one more go out than was delivered. In Linux not so one that tells of
+    /// another loss (`tcp_cwnd_reduction`). Here three segments and then two were delivered and one was sent again, so that
+    /// max(5 − 1, 2) may go out, or one more; the threshold of 5 allows both, as nothing is in flight.
+    #[test]
+    fn an_acknowledgment_that_tells_of_a_loss_does_not_speed_up_a_repair_in_linux() {
+        let window = |receiver| {
+            let mut sender = Sender::to(receiver);
+            sender.hears_of(Instant::from_millis(104), 1, 0, None, &[(101, 401)]);
+            assert_eq!(sender.views[0].phase, Phase::Recovery);
+            sender.end.retransmit(Instant::from_millis(104), &mut sender.views[0]);
+            // The first four arrived, and the last: the five between are lost.
+            sender.hears_of(Instant::from_millis(204), 401, 0, None, &[(901, 1_001)]);
+            (sender.views[0].cwnd, sender.end.pipe())
+        };
+        assert_eq!(window(Receiver::Linux), (4.0, 0));
+        assert_eq!(window(Receiver::Usual), (5.0, 0));
     }
 }
