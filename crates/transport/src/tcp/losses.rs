@@ -7,7 +7,7 @@ use crate::time::Instant;
 #[derive(Debug, Default)]
 pub struct Losses {
     pub recovery: Recovery,
-    pub undo: Option<Box<Undo>>,
+    pub undo: Option<Undo>,
     pub frto: Frto,
     /// When retransmission timeouts were.
     pub timeout_times: Vec<Instant>,

@@ -116,10 +116,8 @@ pub struct Delivered {
     pub bytes: u64,
     /// Bytes of data that were acknowledged cumulatively, whether they had been selectively before or not.
     pub cumulative_bytes: u64,
-    /// Age of the oldest of them that was sent only once: the RTT sample.
-    pub rtt: Option<Duration>,
-    /// Age of the youngest of them that was sent only once: free of the receiver's delay of the ACK.
-    pub last_rtt: Option<Duration>,
+    /// When the oldest and the youngest went out of those that were sent only once.
+    pub once: Once,
     /// Whether the cumulative acknowledgment advanced.
     pub advanced: bool,
     /// Send time and end of the segment that was sent last among them (RFC 8985 §6.2 step 2); 0 when there is none.
@@ -140,6 +138,34 @@ pub struct Delivered {
     pub says_again: bool,
     /// What tells copies of a segment apart.
     pub copies: Copies,
+}
+
+/// When the oldest and the youngest of some segments were sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Once {
+    /// Never when there is none.
+    pub oldest_at: Instant,
+    youngest_at: Instant,
+}
+
+impl Default for Once {
+    fn default() -> Self {
+        Once { oldest_at: Instant::NEVER, youngest_at: Instant::ZERO }
+    }
+}
+
+impl Once {
+    /// Age of the oldest: the RTT sample.
+    #[inline(always)]
+    pub fn rtt(self, now: Instant) -> Option<Duration> {
+        (!self.oldest_at.is_never()).then(|| now - self.oldest_at)
+    }
+
+    /// Age of the youngest: free of the receiver's delay of the ACK.
+    #[inline(always)]
+    pub fn last_rtt(self, now: Instant) -> Option<Duration> {
+        (!self.oldest_at.is_never()).then(|| now - self.youngest_at)
+    }
 }
 
 /// What tells whether an acknowledgment is of the last copy of a segment that was sent more than once.
@@ -298,11 +324,8 @@ impl<P: Sendable> Scoreboard<P> {
         Delivered { copies, highest_before: self.highest_delivered, ..Delivered::default() }
     }
 
-    /// The cumulative acknowledgment is `ack`.
+    /// The cumulative acknowledgment is `ack`, beyond all before it.
     pub fn acknowledge(&mut self, ack: u64, now: Instant, delivered: &mut Delivered) {
-        if self.sent.front().is_none_or(|first| first.seq >= ack) {
-            return;
-        }
         let mut ambiguous = false;
         while let Some(first) = self.sent.front_mut() {
             if first.end() > ack {
@@ -337,8 +360,7 @@ impl<P: Sendable> Scoreboard<P> {
         }
         if ambiguous {
             // What stood behind a hole arrived long before the hole was filled: its age is no round trip.
-            delivered.rtt = None;
-            delivered.last_rtt = None;
+            delivered.once = Once::default();
         }
     }
 
@@ -359,7 +381,7 @@ impl<P: Sendable> Scoreboard<P> {
     /// As [`acknowledge`](Self::acknowledge), where [`is_unmarked`](Self::is_unmarked) and
     /// [`covers_first`](Self::covers_first) hold: everything was sent once, in the order in which it stands here.
     #[inline(always)]
-    pub fn acknowledge_in_order(&mut self, ack: u64, now: Instant) -> Delivered {
+    pub fn acknowledge_in_order(&mut self, ack: u64) -> Delivered {
         let mut delivered = Delivered { advanced: true, ..Delivered::default() };
         let (mut oldest_at, mut latest) = (Instant::NEVER, (Instant::ZERO, 0));
         while let Some(first) = self.sent.front() {
@@ -383,8 +405,7 @@ impl<P: Sendable> Scoreboard<P> {
         self.first += u64::from(delivered.segments);
         trim(&mut self.sent);
         delivered.latest = latest;
-        delivered.rtt = Some(now - oldest_at);
-        delivered.last_rtt = Some(now - latest.0);
+        delivered.once = Once { oldest_at, youngest_at: latest.0 };
         delivered
     }
 
@@ -405,9 +426,8 @@ impl<P: Sendable> Scoreboard<P> {
             }
         }
         if once {
-            let age = now - segment.sent_at;
-            delivered.rtt = Some(delivered.rtt.map_or(age, |other| other.max(age)));
-            delivered.last_rtt = Some(delivered.last_rtt.map_or(age, |other| other.min(age)));
+            delivered.once.oldest_at = delivered.once.oldest_at.min(segment.sent_at);
+            delivered.once.youngest_at = delivered.once.youngest_at.max(segment.sent_at);
             delivered.reordered |= segment.end() < delivered.highest_before;
             delivered.original_end = delivered.original_end.max(segment.end());
         }
@@ -488,47 +508,57 @@ impl<P: Sendable> Scoreboard<P> {
     /// The block `[left, to)`, of which what lies below `from` was told before. A segment counts when all of it has
     /// arrived, in however many parts (RFC 2018 §3: a block is of octets), so the one that `from` lies in is looked at too.
     fn mark_sacked(&mut self, left: u64, from: u64, to: u64, now: Instant, delivered: &mut Delivered) {
-        let (mut place, mut highest) = (self.first_within(left, from), 0);
-        while let Some((end, marks)) = self.sent.get(place).map(|segment| (segment.end(), segment.marks))
-            && end <= to
-        {
-            if marks & SACKED == 0 {
-                self.sack(place, now, delivered);
+        let (mut start, mut highest) = (self.first_beyond(from), 0);
+        let mut place = start;
+        while let Some(segment) = self.sent.get_mut(place) {
+            let end = segment.end();
+            if end > to {
+                break;
             }
-            (place, highest) = (place + 1, end);
+            place += 1;
+            if segment.seq < left {
+                start = place; // a part of the first one is missing
+                continue;
+            }
+            highest = end;
+            if !segment.is(SACKED) {
+                self.sacked += 1;
+                self.lost -= u32::from(segment.is(LOST));
+                self.retransmitted -= u32::from(segment.is(RETRANSMITTED));
+                Self::sack(segment, now, delivered);
+            }
         }
+        self.highest_delivered = self.highest_delivered.max(highest);
         let found = self.found.get_or_insert_default();
         found.highest_sacked = found.highest_sacked.max(highest);
-        found.edge = (to, self.first + place as u64);
+        let (start, end) = (self.first + start as u64, self.first + place as u64);
+        found.edge = (to, end);
+        if start <= found.lost_below && found.lost_below < end {
+            found.lost_below = end;
+        }
     }
 
-    /// The segment that stands there was selectively acknowledged. Mostly it is one: a loop around this would keep for others what
-    /// none comes for.
+    /// A segment was selectively acknowledged. Mostly it is one: a loop around this would keep for others what none comes for.
     #[inline(never)]
-    fn sack(&mut self, place: usize, now: Instant, delivered: &mut Delivered) {
-        let segment = &mut self.sent[place];
-        self.sacked += 1;
-        self.lost -= u32::from(segment.is(LOST));
-        self.retransmitted -= u32::from(segment.is(RETRANSMITTED));
+    fn sack(segment: &mut Sent<P>, now: Instant, delivered: &mut Delivered) {
         segment.marks = (segment.marks | SACKED) & !(LOST | RETRANSMITTED);
         Self::count(segment, now, delivered);
-        self.highest_delivered = self.highest_delivered.max(segment.end());
     }
 
-    /// Where the first segment stands that ends beyond `from` and begins at `left` or beyond.
-    fn first_within(&self, left: u64, from: u64) -> usize {
-        let is_first = |place: usize| {
-            (place == 0 || self.sent[place - 1].end() <= from)
-                && self.sent.get(place).is_none_or(|segment| segment.end() > from)
+    /// Where the first segment stands that ends beyond `from`, which was not acknowledged cumulatively.
+    #[inline]
+    fn first_beyond(&self, from: u64) -> usize {
+        let place = match &self.found {
+            // Mostly a block goes on where the last one ended.
+            Some(found) if found.edge.0 == from => self.place(found.edge.1),
+            _ => {
+                let place = self.position(from);
+                place - usize::from(place > 0 && self.sent[place - 1].end() > from)
+            }
         };
-        // Mostly a block goes on where the last one ended, and no segment was split or joined since.
-        let known = self.found.as_ref().map(|found| found.edge).filter(|&(end, _)| end == from);
-        let place = known.map(|(_, number)| self.place(number)).filter(|&place| is_first(place)).unwrap_or_else(|| {
-            let place = self.position(from);
-            place - usize::from(place > 0 && self.sent[place - 1].end() > from)
-        });
-        debug_assert!(is_first(place));
-        place + usize::from(self.sent.get(place).is_some_and(|segment| segment.seq < left))
+        debug_assert!(place == 0 || self.sent[place - 1].end() <= from);
+        debug_assert!(self.sent.get(place).is_none_or(|segment| segment.end() > from));
+        place
     }
 
     /// Marks as lost every segment above which `threshold` segments were selectively acknowledged (RFC 6675 §4,
@@ -563,30 +593,46 @@ impl<P: Sendable> Scoreboard<P> {
 
     /// Loss detection by time (RFC 8985 §6.2 step 5): a segment is lost when one that was sent after it, at
     /// `latest` = (send time, end), was delivered, and `rtt_and_reo_wnd` has passed since it was sent itself. Answers
-    /// whether one was found, and when the next would be if nothing else arrives.
+    /// whether one was found, and when the next would be if nothing else arrives, or never.
+    #[inline(always)]
     pub fn find_losses_by_time(
         &mut self,
         latest: (Instant, u64),
-        rtt_and_reo_wnd: Duration,
+        rtt_and_reo_wnd: impl Fn() -> Duration,
         now: Instant,
-    ) -> (bool, Option<Instant>) {
+    ) -> (bool, Instant) {
         if self.sacked + self.retransmitted == 0 && self.sent.front().is_none_or(|s| s.seq >= self.highest_delivered) {
-            return (false, None); // nothing was delivered ahead of what is outstanding
+            return (false, Instant::NEVER); // nothing was delivered ahead of what is outstanding
         }
-        let (mut found, mut next) = (false, None);
-        let start = self.place(self.found.as_ref().map_or(0, |found| found.lost_below));
+        if let Some(found) = &self.found
+            && found.resent.front().is_none_or(|resent| resent.0 > latest.0)
+            && let Some(first) = self.sent.get(self.place(found.lost_below))
+            && !first.is(SACKED | LOST)
+            && !sent_after(latest, (first.sent_at, first.end()))
+        {
+            return (false, Instant::NEVER); // mostly all that is not marked was sent later
+        }
+        self.walk_by_time(latest, rtt_and_reo_wnd(), now)
+    }
+
+    /// [`find_losses_by_time`](Self::find_losses_by_time), segment by segment.
+    #[inline(never)]
+    fn walk_by_time(&mut self, latest: (Instant, u64), rtt_and_reo_wnd: Duration, now: Instant) -> (bool, Instant) {
+        let (mut found, mut next) = (false, Instant::NEVER);
         let known = self.found.get_or_insert_default();
-        while let Some(&(sent_at, number)) = known.resent.front() {
+        // What was sent again after the latest that was delivered may have been given up since: it keeps its place until then.
+        while let Some(&(sent_at, number)) = known.resent.front().filter(|resent| resent.0 <= latest.0) {
             let place = number.checked_sub(self.first);
             let current = place.and_then(|place| self.sent.get_mut(place as usize));
             if let Some(segment) = current.filter(|s| s.sent_at == sent_at && s.is(RETRANSMITTED)) {
                 if !sent_after(latest, (sent_at, segment.end())) {
                     break;
                 }
-                if sent_at + rtt_and_reo_wnd > now {
-                    next = Some(sent_at + rtt_and_reo_wnd);
+                next = sent_at + rtt_and_reo_wnd;
+                if next > now {
                     break;
                 }
+                next = Instant::NEVER;
                 segment.marks &= !RETRANSMITTED;
                 self.retransmitted -= 1;
                 known.losses += 1;
@@ -594,17 +640,18 @@ impl<P: Sendable> Scoreboard<P> {
                 found = true;
             }
             known.resent.pop_front();
+            trim(&mut known.resent);
         }
-        trim(&mut known.resent);
         // Segments sent only once stand in the order of time.
-        let mut place = start;
+        let mut place = (known.lost_below.saturating_sub(self.first) as usize).min(self.sent.len());
         while let Some(segment) = self.sent.get_mut(place) {
             if !segment.is(SACKED | LOST) {
                 if !sent_after(latest, (segment.sent_at, segment.end())) {
                     break;
                 }
-                if segment.sent_at + rtt_and_reo_wnd > now {
-                    next = Some(next.unwrap_or(Instant::NEVER).min(segment.sent_at + rtt_and_reo_wnd));
+                let lost_at = segment.sent_at + rtt_and_reo_wnd;
+                if lost_at > now {
+                    next = next.min(lost_at);
                     break;
                 }
                 segment.marks |= LOST;

@@ -113,8 +113,12 @@ mod tests {
         let block = SackBlock { left: 1301, right: 1602 };
         b.selectively_acknowledge(&[block], u64::from, Instant::from_nanos(300), &mut Delivered::default());
         assert_eq!(
-            b.find_losses_by_time((Instant::from_nanos(200), 1602), Duration::from_nanos(50), Instant::from_nanos(300)),
-            (true, None)
+            b.find_losses_by_time(
+                (Instant::from_nanos(200), 1602),
+                || Duration::from_nanos(50),
+                Instant::from_nanos(300)
+            ),
+            (true, Instant::NEVER)
         );
         let again: Vec<_> = std::iter::from_fn(|| b.retransmit(Instant::from_nanos(400)).map(|s| s.seq)).collect();
         assert_eq!(again, [1, 501, 1001]);

@@ -41,7 +41,7 @@ fn pipe_counts_what_is_in_the_network() {
     assert_eq!(b.pipe(), 7);
     let mut delivered = Delivered::default();
     b.acknowledge(501, Instant::from_nanos(300), &mut delivered);
-    assert_eq!((delivered.segments, delivered.bytes, delivered.rtt), (2, 200, None));
+    assert_eq!((delivered.segments, delivered.bytes, delivered.once), (2, 200, Once::default()));
     assert!(delivered.advanced);
     assert_eq!((b.pipe(), b.outstanding()), (5, 5));
 }
@@ -61,7 +61,9 @@ fn the_sample_is_the_age_of_the_oldest_sent_once() {
     let mut b = board();
     let mut delivered = Delivered::default();
     b.acknowledge(201, Instant::from_nanos(50), &mut delivered);
-    assert_eq!((delivered.rtt, delivered.last_rtt), (Some(Duration::from_nanos(49)), Some(Duration::from_nanos(48))));
+    let (rtt, last_rtt) =
+        (delivered.once.rtt(Instant::from_nanos(50)), delivered.once.last_rtt(Instant::from_nanos(50)));
+    assert_eq!((rtt, last_rtt), (Some(Duration::from_nanos(49)), Some(Duration::from_nanos(48))));
 }
 
 #[test]
@@ -71,7 +73,7 @@ fn what_waited_behind_a_retransmission_gives_no_sample() {
     assert_eq!(b.retransmit(Instant::from_nanos(1_000)).map(|s| s.seq), Some(1));
     let mut delivered = Delivered::default();
     b.acknowledge(501, Instant::from_nanos(1_010), &mut delivered);
-    assert_eq!((delivered.segments, delivered.rtt), (5, None));
+    assert_eq!((delivered.segments, delivered.once), (5, Once::default()));
 }
 
 /// That the first block has grown is seen at once; with the blocks in another order it is searched for.
@@ -117,13 +119,13 @@ fn time_tells_a_loss_and_a_lost_retransmission() {
     let delivered = sack(&mut b, &[(401, 501)]);
     assert_eq!(delivered.latest, (Instant::from_nanos(5), 501));
     assert_eq!(
-        b.find_losses_by_time((Instant::from_nanos(5), 501), Duration::from_nanos(rtt + 2), Instant::from_nanos(25)),
-        (true, Some(Instant::from_nanos(26)))
+        b.find_losses_by_time((Instant::from_nanos(5), 501), || Duration::from_nanos(rtt + 2), Instant::from_nanos(25)),
+        (true, Instant::from_nanos(26))
     );
     assert_eq!(b.pipe(), 10 - 1 - 3, "those of 1, 2 and 3 ns; that of 4 ns has one left");
     assert_eq!(
-        b.find_losses_by_time((Instant::from_nanos(5), 501), Duration::from_nanos(rtt + 2), Instant::from_nanos(26)),
-        (true, None)
+        b.find_losses_by_time((Instant::from_nanos(5), 501), || Duration::from_nanos(rtt + 2), Instant::from_nanos(26)),
+        (true, Instant::NEVER)
     );
     assert_eq!(b.pipe(), 10 - 1 - 4);
     assert_eq!(b.retransmit(Instant::from_nanos(30)).map(|s| s.seq), Some(1));
@@ -131,10 +133,32 @@ fn time_tells_a_loss_and_a_lost_retransmission() {
     // The second retransmission arrives, the first does not: it is lost again.
     sack(&mut b, &[(101, 201), (401, 501)]);
     assert_eq!(
-        b.find_losses_by_time((Instant::from_nanos(31), 201), Duration::from_nanos(rtt), Instant::from_nanos(51)),
-        (true, None)
+        b.find_losses_by_time((Instant::from_nanos(31), 201), || Duration::from_nanos(rtt), Instant::from_nanos(51)),
+        (true, Instant::NEVER)
     );
     assert_eq!(b.retransmit(Instant::from_nanos(52)).map(|s| s.seq), Some(1));
+}
+
+/// Where the search for losses goes on moves with a block that grows from there: the next hole is found all the same, and what was sent
+/// after the latest that was delivered is not.
+#[test]
+fn a_block_that_grows_hides_no_hole_behind_it() {
+    let mut b = board();
+    let lost = |b: &mut Scoreboard<Span>, latest: (u64, u64)| {
+        let (found, _) = b.find_losses_by_time(
+            (Instant::from_nanos(latest.0), latest.1),
+            || Duration::from_nanos(20),
+            Instant::from_nanos(100),
+        );
+        (found, b.lost_ends().collect::<Vec<_>>())
+    };
+    sack(&mut b, &[(101, 201)]);
+    assert_eq!(lost(&mut b, (2, 201)), (true, vec![101]));
+    sack(&mut b, &[(101, 301)]);
+    assert_eq!(lost(&mut b, (3, 301)), (false, vec![101]));
+    sack(&mut b, &[(101, 501)]);
+    sack(&mut b, &[(701, 801), (101, 501)]);
+    assert_eq!(lost(&mut b, (8, 801)), (true, vec![101, 601, 701]));
 }
 
 #[test]
@@ -178,8 +202,8 @@ fn a_timeout_leaves_what_was_just_sent() {
     b.mark_lost_on_timeout(Instant::from_nanos(25), Some(Duration::from_nanos(20)));
     assert_eq!(b.pipe(), 4, "those sent at 6 ns and later");
     assert_eq!(
-        b.find_losses_by_time((Instant::from_nanos(10), 1001), Duration::from_nanos(20), Instant::from_nanos(26)),
-        (true, Some(Instant::from_nanos(27))),
+        b.find_losses_by_time((Instant::from_nanos(10), 1001), || Duration::from_nanos(20), Instant::from_nanos(26)),
+        (true, Instant::from_nanos(27)),
         "they are looked at later"
     );
     let mut b = board();

@@ -81,9 +81,9 @@ impl<P: Sendable> Subflow<P> {
     /// Whether nothing that was sent is lost, selectively acknowledged, in the network again or probed for, nothing of it goes
     /// out at a rate, and acknowledgments are told apart by SACK.
     pub fn is_clean(&self, view: &View) -> bool {
-        self.detection.shortcuts()
+        view.phase == Phase::Open
+            && self.detection.shortcuts()
             && self.sack
-            && view.phase == Phase::Open
             && self.board.is_unmarked()
             && self.detection.is_by_time()
             && self.rack.probe.is_none()
@@ -111,8 +111,8 @@ impl<P: Sendable> Subflow<P> {
         let room = self.rate.is_some().then(|| (group[r].has_room(), group[r].free_segments() == 0));
         let copies = self.copies(arrival.timestamps, group[r].min_rtt);
         let mut delivered = self.board.nothing_delivered(copies);
-        self.board.acknowledge(ack, now, &mut delivered);
         if ack > self.snd_una {
+            self.board.acknowledge(ack, now, &mut delivered);
             self.snd_una = ack;
             self.retries = 0;
             group[r].potentially_failed = false;
@@ -153,7 +153,7 @@ impl<P: Sendable> Subflow<P> {
         if self.sack {
             delivered.announced = delivered.segments;
         }
-        if let Some(rtt) = self.rtt_by_timestamp(now, arrival, &delivered).or(delivered.rtt) {
+        if let Some(rtt) = self.rtt_by_timestamp(now, arrival, &delivered).or(delivered.once.rtt(now)) {
             self.rtt.backoff = 0;
             self.take_rtt(rtt, &mut group[r]);
         } else if let (true, false, Some(sent_at)) =
@@ -167,12 +167,11 @@ impl<P: Sendable> Subflow<P> {
             self.take_rtt(now - sent_at, &mut group[r]);
         }
         if self.rtt.told {
-            self.tell(now, delivered.last_rtt, group, r, controller);
+            self.tell(now, delivered.once.last_rtt(now), group, r, controller);
         }
         // As Linux does it, what arrives beyond a hole puts the timeout off when it was sent before the hole was repaired: in
         // a long queue the repair is still behind it (RFC 6298 §5.3 knows no selective acknowledgments).
-        let before_repair = |age| self.board.first_sent_at().is_some_and(|sent_at| now - age < sent_at);
-        if delivered.advanced || delivered.rtt.is_some_and(before_repair) {
+        if delivered.advanced || self.board.first_sent_at().is_some_and(|sent_at| delivered.once.oldest_at < sent_at) {
             if self.detection.is_impatient() { self.restart_once(now, phase_before) } else { self.restart_timer(now) }
         }
         group[r].bytes_since_loss += delivered.bytes;
@@ -196,7 +195,7 @@ impl<P: Sendable> Subflow<P> {
         // what had arrived before it says nothing of the path now.
         if !recovering && delivered.advanced && !self.growth.is_steered() {
             let bytes = if phase_before == Phase::Open { delivered.cumulative_bytes } else { delivered.bytes };
-            let brought = (bytes, delivered.last_rtt);
+            let brought = (bytes, delivered.once.last_rtt(now));
             self.grow(now, (una_before, pipe_before), brought, group, r, controller);
         }
         if let Some((has_room, full)) = room {
@@ -249,7 +248,7 @@ impl<P: Sendable> Subflow<P> {
             acked: delivered.bytes,
             delivered: rate.delivered,
             marked,
-            rtt: delivered.last_rtt,
+            rtt: delivered.once.last_rtt(now),
             in_flight: u64::from(group[r].in_flight) * mss,
             lost: &lost,
             lost_in_all: rate.lost,
@@ -283,11 +282,11 @@ impl<P: Sendable> Subflow<P> {
     ) {
         let view = &mut group[r];
         let before = (self.snd_una, view.in_flight);
-        let delivered = self.board.acknowledge_in_order(ack, now);
+        let delivered = self.board.acknowledge_in_order(ack);
         self.snd_una = ack;
         self.retries = 0;
         view.potentially_failed = false;
-        if let Some(rtt) = delivered.rtt {
+        if let Some(rtt) = delivered.once.rtt(now) {
             self.take_rtt(rtt, view);
         }
         self.restart_timer(now);
@@ -296,9 +295,9 @@ impl<P: Sendable> Subflow<P> {
         self.rack.timer = Instant::NEVER;
         view.in_flight = self.board.outstanding();
         if self.rtt.told {
-            self.tell(now, delivered.last_rtt, group, r, controller);
+            self.tell(now, delivered.once.last_rtt(now), group, r, controller);
         }
-        self.grow(now, before, (delivered.bytes, delivered.last_rtt), group, r, controller);
+        self.grow(now, before, (delivered.bytes, delivered.once.last_rtt(now)), group, r, controller);
         if self.board.is_empty() {
             self.rack.probe_at = Instant::NEVER;
         } else {
@@ -381,6 +380,7 @@ impl<P: Sendable> Subflow<P> {
     }
 
     /// Looks for losses, enters recovery when there are, and sets the window during it.
+    #[inline(always)]
     fn detect(
         &mut self,
         now: Instant,
@@ -400,37 +400,15 @@ impl<P: Sendable> Subflow<P> {
         } else if !self.detection.is_by_time() {
             self.board.find_losses(DUP_THRESH);
         } else {
-            let v = &group[r];
-            let recovering = v.phase != Phase::Open;
-            let rtt_and_reo_wnd = self.rack.rtt_and_reo_wnd(v.min_rtt, v.srtt, recovering, self.board.sacked());
-            let (found, next) = self.board.find_losses_by_time(self.rack.latest, rtt_and_reo_wnd, now);
+            let (v, rack, sacked) = (&group[r], &self.rack, self.board.sacked());
+            let rtt_and_reo_wnd = || rack.rtt_and_reo_wnd(v.min_rtt, v.srtt, v.phase != Phase::Open, sacked);
+            let (found, next) = self.board.find_losses_by_time(rack.latest, rtt_and_reo_wnd, now);
             newly_lost = found && self.detection.is_as_linux();
-            self.rack.timer = next.unwrap_or(Instant::NEVER);
+            self.rack.timer = next;
         }
         let first = group[r].phase == Phase::Open && self.board.has_unrepaired();
         if first {
-            // RecoverFS as RFC 9937 §6.1 mends it: without what was delivered before this acknowledgment.
-            let flight = self.board.outstanding() - self.board.sacked() + delivered.segments;
-            self.remember(&group[r]);
-            // A window that was not filled says nothing of the path: what was used does (RFC 7661 §4.4.1), or what was in
-            // flight (RFC 5681 equation 4).
-            let outstanding = self.board.outstanding();
-            let safe = self.growth.lost(outstanding, group[r].cwnd, self.sent.retransmissions);
-            if let Some(safe) = safe {
-                self.set_cwnd(now, safe, &mut group[r]);
-            } else if 2.0 * f64::from(outstanding) < group[r].cwnd && !self.growth.is_linux() {
-                self.set_cwnd(now, f64::from(outstanding).max(1.0), &mut group[r]);
-            }
-            let ssthresh = self.whole(controller.on_loss(group, r, now));
-            // Linux's proportion is that of the window, filled or not.
-            let whole = if self.growth.is_linux() { group[r].cwnd as u32 } else { flight };
-            self.losses.get_or_insert_default().recovery = Recovery::begin(self.snd_nxt, whole);
-            self.rack.probe_at = Instant::NEVER;
-            self.rack.probe = None; // RFC 8985 §7.1
-            let view = &mut group[r];
-            view.phase = Phase::Recovery;
-            view.ssthresh = ssthresh;
-            view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
+            self.begin_recovery(now, delivered.segments, group, r, controller);
         }
         if group[r].phase == Phase::Recovery {
             let ssthresh = group[r].ssthresh;
@@ -442,6 +420,40 @@ impl<P: Sendable> Subflow<P> {
             self.notes.window(if first { WindowReason::Loss } else { WindowReason::Recovery });
             self.set_window(now, Window { cwnd, ssthresh }, &mut group[r]);
         }
+    }
+
+    /// Something is lost, and nothing was being repaired. `delivered`: segments by this acknowledgment.
+    #[cold]
+    fn begin_recovery(
+        &mut self,
+        now: Instant,
+        delivered: u32,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        // RecoverFS as RFC 9937 §6.1 mends it: without what was delivered before this acknowledgment.
+        let flight = self.board.outstanding() - self.board.sacked() + delivered;
+        self.remember(&group[r]);
+        // A window that was not filled says nothing of the path: what was used does (RFC 7661 §4.4.1), or what was in
+        // flight (RFC 5681 equation 4).
+        let outstanding = self.board.outstanding();
+        let safe = self.growth.lost(outstanding, group[r].cwnd, self.sent.retransmissions);
+        if let Some(safe) = safe {
+            self.set_cwnd(now, safe, &mut group[r]);
+        } else if 2.0 * f64::from(outstanding) < group[r].cwnd && !self.growth.is_linux() {
+            self.set_cwnd(now, f64::from(outstanding).max(1.0), &mut group[r]);
+        }
+        let ssthresh = self.whole(controller.on_loss(group, r, now));
+        // Linux's proportion is that of the window, filled or not.
+        let whole = if self.growth.is_linux() { group[r].cwnd as u32 } else { flight };
+        self.losses.get_or_insert_default().recovery = Recovery::begin(self.snd_nxt, whole);
+        self.rack.probe_at = Instant::NEVER;
+        self.rack.probe = None; // RFC 8985 §7.1
+        let view = &mut group[r];
+        view.phase = Phase::Recovery;
+        view.ssthresh = ssthresh;
+        view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
     }
 
     /// The round trip that Linux takes where what was sent again is acknowledged and nothing selectively: that of the timestamp, in
@@ -529,7 +541,7 @@ impl<P: Sendable> Subflow<P> {
         let bytes = (view.bytes_since_loss, view.bytes_between_losses);
         let (cwnd, ssthresh, from) = (view.cwnd, view.ssthresh, self.snd_una);
         let undo = Undo { cwnd, ssthresh, bytes, from, retransmissions: 0, stamp: None };
-        self.losses.get_or_insert_default().undo = Some(Box::new(undo));
+        self.losses.get_or_insert_default().undo = Some(undo);
     }
 
     /// A segment is sent again.
