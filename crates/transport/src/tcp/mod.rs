@@ -2,6 +2,7 @@
 
 pub mod acknowledge;
 pub mod arrival;
+pub mod control;
 pub mod detection;
 pub mod ecn;
 pub mod fins;

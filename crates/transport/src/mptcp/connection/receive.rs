@@ -8,6 +8,7 @@ use crate::names::SubflowId;
 use crate::numbers::Dsn;
 use crate::queue::Sendable;
 use crate::tcp::arrival::{Arrival, known};
+use crate::tcp::control::Control;
 use crate::tcp::subflow::State;
 use crate::tcp::subflow::receive::Verdict;
 use crate::time::Instant;
@@ -265,9 +266,9 @@ impl<P: Sendable> Connection<P> {
         if outstanding {
             let clean_before = subflow.is_known_clean();
             if KNOWN == known::BARE {
-                subflow.acknowledged(now, arrival, &mut self.views, r, &mut self.controller);
+                subflow.acknowledged(now, arrival, Control::new(&mut self.views, r, &mut self.controller));
             } else {
-                subflow.acknowledged_apart(now, arrival, &mut self.views, r, &mut self.controller);
+                subflow.acknowledged_apart(now, arrival, Control::new(&mut self.views, r, &mut self.controller));
             }
             self.due.data = true;
             let clean = subflow.is_known_clean();
@@ -312,7 +313,7 @@ impl<P: Sendable> Connection<P> {
         let abe = self.config.tcp.abe;
         let subflow = &mut self.subflows[r];
         if subflow.is_marked(flags) && !subflow.board().is_empty() {
-            subflow.marked(now, &mut self.views, r, &mut self.controller, abe);
+            subflow.marked(now, &mut Control::new(&mut self.views, r, &mut self.controller), abe);
         }
     }
 

@@ -7,6 +7,7 @@ use crate::mptcp::state::reset::ResetReason;
 use crate::names::SubflowId;
 use crate::queue::Sendable;
 use crate::scheduler::Repair;
+use crate::tcp::control::Control;
 use crate::tcp::subflow::State;
 use crate::tcp::subflow::timers::Expired;
 use crate::time::Instant;
@@ -45,7 +46,7 @@ impl<P: Sendable> Connection<P> {
                 self.due.data = true;
             }
             if self.subflows[r].rack_timers().0 <= now {
-                self.subflows[r].reordering_timer(now, &mut self.views, r, &mut self.controller);
+                self.subflows[r].reordering_timer(now, &mut Control::new(&mut self.views, r, &mut self.controller));
                 self.due.attention.insert(r);
                 self.due.data = true;
             }
@@ -108,7 +109,7 @@ impl<P: Sendable> Connection<P> {
             }
             Expired::Retransmit { first } => {
                 let (subflow, frto) = (&mut self.subflows[r], self.config.tcp.frto);
-                subflow.timed_out(now, &mut self.views, r, &mut self.controller, frto);
+                subflow.timed_out(now, &mut Control::new(&mut self.views, r, &mut self.controller), frto);
                 if beyond_window {
                     subflow.probes_window(); // when the window opens again, data has all its attempts
                 }

@@ -3,10 +3,11 @@
 use wire::Timestamps;
 
 use super::Subflow;
-use crate::congestion::{Controller, Delivery, Phase, Sample, View, Window};
+use crate::congestion::{Delivery, Phase, Sample, View, Window};
 use crate::numbers::SeqNumber;
 use crate::queue::Sendable;
 use crate::tcp::arrival::Arrival;
+use crate::tcp::control::Control;
 use crate::tcp::rack::Probe;
 use crate::tcp::recovery::{Frto, Recovery, Undo};
 use crate::tcp::scoreboard::{Copies, Delivered};
@@ -33,37 +34,23 @@ impl<P: Sendable> Subflow<P> {
         self.detection.hear_window(window);
     }
 
-    /// The acknowledgment of a segment: scoreboard, RTT, recovery and window. `group[r]` is this subflow's view.
+    /// The acknowledgment of a segment: scoreboard, RTT, recovery and window.
     #[inline(always)]
-    pub fn acknowledged(
-        &mut self,
-        now: Instant,
-        arrival: Arrival<'_>,
-        group: &mut [View],
-        r: usize,
-        controller: &mut Controller,
-    ) {
+    pub fn acknowledged(&mut self, now: Instant, arrival: Arrival<'_>, mut control: Control<'_>) {
         if arrival.sack.is_empty() && self.acknowledges_next(arrival.ack) {
-            debug_assert!(self.is_clean(&group[r]));
-            self.acknowledged_in_order(now, arrival.ack, group, r, controller);
+            debug_assert!(self.is_clean(control.view()));
+            self.acknowledged_in_order(now, arrival.ack, &mut control);
         } else {
-            // A copy of its own: an arrival that is never in memory costs the other case nothing.
+            // Copies of their own: what is never in memory costs the other case nothing.
             let kept = arrival;
-            self.acknowledged_otherwise(now, &kept, group, r, controller);
+            self.acknowledged_otherwise(now, &kept, &mut control.copy());
         }
     }
 
     /// As [`acknowledged`](Self::acknowledged), not in place.
     #[inline(never)]
-    pub fn acknowledged_apart(
-        &mut self,
-        now: Instant,
-        arrival: Arrival<'_>,
-        group: &mut [View],
-        r: usize,
-        controller: &mut Controller,
-    ) {
-        self.acknowledged(now, arrival, group, r, controller);
+    pub fn acknowledged_apart(&mut self, now: Instant, arrival: Arrival<'_>, control: Control<'_>) {
+        self.acknowledged(now, arrival, control);
     }
 
     /// Whether an acknowledgment up to `ack` is of a whole segment at least, and the sender clean.
@@ -95,27 +82,20 @@ impl<P: Sendable> Subflow<P> {
 
     /// [`acknowledged`](Self::acknowledged), whatever there is to look after.
     #[inline(never)]
-    fn acknowledged_otherwise(
-        &mut self,
-        now: Instant,
-        arrival: &Arrival<'_>,
-        group: &mut [View],
-        r: usize,
-        controller: &mut Controller,
-    ) {
+    fn acknowledged_otherwise(&mut self, now: Instant, arrival: &Arrival<'_>, control: &mut Control<'_>) {
         let ack = arrival.ack;
         if let Some(pacing) = &mut self.pacing {
-            group[r].held |= pacing.acknowledged(now);
+            control.view_mut().held |= pacing.acknowledged(now);
         }
-        let (una_before, pipe_before, phase_before) = (self.snd_una, group[r].in_flight, group[r].phase);
-        let room = self.rate.is_some().then(|| (group[r].has_room(), group[r].free_segments() == 0));
-        let copies = self.copies(arrival.timestamps, group[r].min_rtt);
+        let (una_before, pipe_before, phase_before) = (self.snd_una, control.view().in_flight, control.view().phase);
+        let room = self.rate.is_some().then(|| (control.view().has_room(), control.view().free_segments() == 0));
+        let copies = self.copies(arrival.timestamps, control.view().min_rtt);
         let mut delivered = self.board.nothing_delivered(copies);
         if ack > self.snd_una {
             self.board.acknowledge(ack, now, &mut delivered);
             self.snd_una = ack;
             self.retries = 0;
-            group[r].potentially_failed = false;
+            control.view_mut().potentially_failed = false;
         }
         let window_moved = self.detection.hear_window(arrival.window);
         // End of what arrived twice, where that is reported.
@@ -155,7 +135,7 @@ impl<P: Sendable> Subflow<P> {
         }
         if let Some(rtt) = self.rtt_by_timestamp(now, arrival, &delivered).or(delivered.once.rtt(now)) {
             self.rtt.backoff = 0;
-            self.take_rtt(rtt, &mut group[r]);
+            self.take_rtt(rtt, control.view_mut());
         } else if let (true, false, Some(sent_at)) =
             (delivered.advanced || self.rtt.backoff > 0, delivered.says_again, delivered.answered_copy_at)
         {
@@ -164,48 +144,48 @@ impl<P: Sendable> Subflow<P> {
             // off, ever measure a round trip longer than its timeout (RFC 6298 §5, last paragraph). An earlier copy tells
             // nothing: its answer may have been lost.
             self.rtt.backoff = 0;
-            self.take_rtt(now - sent_at, &mut group[r]);
+            self.take_rtt(now - sent_at, control.view_mut());
         }
         if self.rtt.told {
-            self.tell(now, delivered.once.last_rtt(now), group, r, controller);
+            self.tell(now, delivered.once.last_rtt(now), control.copy());
         }
         // As Linux does it, what arrives beyond a hole puts the timeout off when it was sent before the hole was repaired: in
         // a long queue the repair is still behind it (RFC 6298 §5.3 knows no selective acknowledgments).
         if delivered.advanced || self.board.first_sent_at().is_some_and(|sent_at| delivered.once.oldest_at < sent_at) {
             if self.detection.is_impatient() { self.restart_once(now, phase_before) } else { self.restart_timer(now) }
         }
-        group[r].bytes_since_loss += delivered.bytes;
+        control.view_mut().bytes_since_loss += delivered.bytes;
         let duplicate_reported = duplicate_end.is_some();
         if duplicate_reported {
             self.rack.duplicate_reported(self.snd_una, self.snd_nxt);
         }
-        if let Some(spurious) = self.is_spurious(arrival, &delivered, duplicate_end, group[r].phase) {
+        if let Some(spurious) = self.is_spurious(arrival, &delivered, duplicate_end, control.view().phase) {
             self.notes.spurious = Some(spurious);
-            self.undo(now, group, r, controller);
+            self.undo(now, control);
         }
-        self.recover(now, &delivered, group, r, controller);
+        self.recover(now, &delivered, control);
         let duplicate = !delivered.advanced && arrival.empty && arrival.sack.is_empty();
-        self.settle_probe(now, ack, duplicate_reported, duplicate, group, r, controller);
-        group[r].in_flight = self.pipe();
+        self.settle_probe(now, ack, duplicate_reported, duplicate, control);
+        control.view_mut().in_flight = self.pipe();
         // The ACK that ends a recovery sets the window to ssthresh (RFC 6582 §3.2 step 3) and no more: without SACK it
         // acknowledges at once what all the duplicate ACKs have announced.
-        let recovering = phase_before == Phase::Recovery || group[r].phase == Phase::Recovery;
+        let recovering = phase_before == Phase::Recovery || control.view().phase == Phase::Recovery;
         // So does a duplicate acknowledgment leave the window alone, whatever it acknowledges selectively (§3.2 step 1);
         // the cumulative one that follows where nothing was lost counts in full (§3.1). In slow start after a timeout
         // what had arrived before it says nothing of the path now.
         if !recovering && delivered.advanced && !self.growth.is_steered() {
             let bytes = if phase_before == Phase::Open { delivered.cumulative_bytes } else { delivered.bytes };
             let brought = (bytes, delivered.once.last_rtt(now));
-            self.grow(now, (una_before, pipe_before), brought, group, r, controller);
+            self.grow(now, (una_before, pipe_before), brought, control);
         }
         if let Some((has_room, full)) = room {
             let marked = arrival.marked && self.ecn.scalable;
-            self.report(now, &delivered, (pipe_before, has_room, full, marked), group, r, controller);
+            self.report(now, &delivered, (pipe_before, has_room, full, marked), control);
         }
         if delivered.advanced {
-            self.arm_probe(now, &group[r]);
+            self.arm_probe(now, control.view());
         }
-        let clean = self.is_clean(&group[r]);
+        let clean = self.is_clean(control.view());
         self.detection.set_clean(clean);
     }
 
@@ -231,17 +211,15 @@ impl<P: Sendable> Subflow<P> {
         now: Instant,
         delivered: &Delivered,
         (pipe_before, had_room, full, marked): (u32, bool, bool, bool),
-        group: &mut [View],
-        r: usize,
-        controller: &mut Controller,
+        control: &mut Control<'_>,
     ) {
         let Some(rate) = &mut self.rate else { return };
-        let mss = u64::from(group[r].mss);
+        let mss = u64::from(control.view().mss);
         if had_room {
             rate.paused(u64::from(pipe_before) * mss);
         }
         rate.find_lost(&self.board);
-        let sample = rate.acknowledged(now, delivered, self.snd_una, group[r].min_rtt);
+        let sample = rate.acknowledged(now, delivered, self.snd_una, control.view().min_rtt);
         let lost = rate.take_lost();
         let delivery = Delivery {
             now,
@@ -249,7 +227,7 @@ impl<P: Sendable> Subflow<P> {
             delivered: rate.delivered,
             marked,
             rtt: delivered.once.last_rtt(now),
-            in_flight: u64::from(group[r].in_flight) * mss,
+            in_flight: u64::from(control.view().in_flight) * mss,
             lost: &lost,
             lost_in_all: rate.lost,
             app_limited: rate.is_limited(),
@@ -257,12 +235,12 @@ impl<P: Sendable> Subflow<P> {
             departs_at: self.pacing.as_ref().map_or(now, |pacing| pacing.departs_at(now)),
             sample,
         };
-        if let Some(steering) = controller.on_delivery(group, r, &delivery) {
-            self.set_window(now, steering.window, &mut group[r]);
+        if let Some(steering) = control.on_delivery(&delivery) {
+            self.set_window(now, steering.window, control.view_mut());
             if steering.limited
                 && let Some(rate) = &mut self.rate
             {
-                rate.limited(u64::from(group[r].in_flight) * mss);
+                rate.limited(u64::from(control.view().in_flight) * mss);
             }
             if let (Some(pacing), Some(to)) = (&mut self.pacing, steering.pacing) {
                 pacing.set_rate(to);
@@ -272,15 +250,8 @@ impl<P: Sendable> Subflow<P> {
 
     /// [`acknowledged`](Self::acknowledged) of a clean sender: the other steps find nothing.
     #[inline(always)]
-    fn acknowledged_in_order(
-        &mut self,
-        now: Instant,
-        ack: u64,
-        group: &mut [View],
-        r: usize,
-        controller: &mut Controller,
-    ) {
-        let view = &mut group[r];
+    fn acknowledged_in_order(&mut self, now: Instant, ack: u64, control: &mut Control<'_>) {
+        let view = control.view_mut();
         let before = (self.snd_una, view.in_flight);
         let delivered = self.board.acknowledge_in_order(ack);
         self.snd_una = ack;
@@ -295,39 +266,39 @@ impl<P: Sendable> Subflow<P> {
         self.rack.timer = Instant::NEVER;
         view.in_flight = self.board.outstanding();
         if self.rtt.told {
-            self.tell(now, delivered.once.last_rtt(now), group, r, controller);
+            self.tell(now, delivered.once.last_rtt(now), control.copy());
         }
-        self.grow(now, before, (delivered.bytes, delivered.once.last_rtt(now)), group, r, controller);
+        self.grow(now, before, (delivered.bytes, delivered.once.last_rtt(now)), control);
         if self.board.is_empty() {
             self.rack.probe_at = Instant::NEVER;
         } else {
-            self.rack.arm_probe(now, group[r].srtt, self.board.outstanding(), self.timer);
+            self.rack.arm_probe(now, control.view().srtt, self.board.outstanding(), self.timer);
         }
     }
 
     /// The control hears of a sample, if there is one.
     #[cold]
-    fn tell(&self, now: Instant, rtt: Option<Duration>, group: &[View], r: usize, controller: &mut Controller) {
+    fn tell(&self, now: Instant, rtt: Option<Duration>, mut control: Control<'_>) {
         if let Some(rtt) = rtt {
             let sample = Sample {
                 rtt: rtt.max(Duration::NANOSECOND),
                 now,
-                recovering: group[r].phase == Phase::Recovery,
+                recovering: control.view().phase == Phase::Recovery,
                 segments_sent: self.sent.data_segments,
                 segments_sent_again: self.sent.retransmissions,
             };
-            controller.on_sample(group, r, &sample);
+            control.on_sample(&sample);
         }
     }
 
     /// The peer reports a mark (RFC 3168 §6.1.2): a reaction as to a loss, without retransmission, and none while a
     /// loss is being repaired.
-    pub fn marked(&mut self, now: Instant, group: &mut [View], r: usize, controller: &mut Controller, abe: bool) {
-        if group[r].phase != Phase::Open {
+    pub fn marked(&mut self, now: Instant, control: &mut Control<'_>, abe: bool) {
+        if control.view().phase != Phase::Open {
             return;
         }
-        let ssthresh = self.whole(controller.on_ecn(group, r, now, abe));
-        let view = &mut group[r];
+        let ssthresh = self.whole(control.on_ecn(now, abe));
+        let view = control.view_mut();
         view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
         self.losses.get_or_insert_default().marks += 1;
         self.notes.window(WindowReason::Ecn);
@@ -335,28 +306,21 @@ impl<P: Sendable> Subflow<P> {
     }
 
     /// Phase by phase: is the recovery over, is something lost, what may be sent.
-    fn recover(
-        &mut self,
-        now: Instant,
-        delivered: &Delivered,
-        group: &mut [View],
-        r: usize,
-        controller: &mut Controller,
-    ) {
+    fn recover(&mut self, now: Instant, delivered: &Delivered, control: &mut Control<'_>) {
         let over = self.snd_una >= self.recovery_point();
-        match group[r].phase {
+        match control.view().phase {
             Phase::Open => {}
             // RFC 6675 §5.1 and RFC 5681 §3.2 step 6: the window deflates to ssthresh.
             Phase::Recovery if over => {
-                self.end_recovery(&mut group[r]);
-                let ssthresh = group[r].ssthresh;
+                self.end_recovery(control.view_mut());
+                let ssthresh = control.view().ssthresh;
                 let again = self.sent.retransmissions;
                 let safe = self.growth.repaired(ssthresh, again);
                 let cwnd = safe.map_or(ssthresh, |safe| safe.min(ssthresh));
                 self.notes.window(WindowReason::Recovered);
-                self.set_window(now, Window { cwnd, ssthresh }, &mut group[r]);
+                self.set_window(now, Window { cwnd, ssthresh }, control.view_mut());
             }
-            Phase::Loss if over => self.end_recovery(&mut group[r]),
+            Phase::Loss if over => self.end_recovery(control.view_mut()),
             Phase::Recovery if !self.sack && delivered.advanced => {
                 self.board.mark_first_lost(); // RFC 6582 §3.2 step 3, partial acknowledgment
             }
@@ -365,7 +329,7 @@ impl<P: Sendable> Subflow<P> {
         if self.uses_rack() {
             self.rack.delivered(delivered, now);
         }
-        self.detect(now, delivered, group, r, controller);
+        self.detect(now, delivered, control);
     }
 
     fn end_recovery(&mut self, view: &mut View) {
@@ -381,76 +345,62 @@ impl<P: Sendable> Subflow<P> {
 
     /// Looks for losses, enters recovery when there are, and sets the window during it.
     #[inline(always)]
-    fn detect(
-        &mut self,
-        now: Instant,
-        delivered: &Delivered,
-        group: &mut [View],
-        r: usize,
-        controller: &mut Controller,
-    ) {
+    fn detect(&mut self, now: Instant, delivered: &Delivered, control: &mut Control<'_>) {
         let mut newly_lost = false;
         if !self.sack {
             // What was sent again in vain makes duplicates too: those that do not acknowledge more than was sent when the last
             // recovery or timeout began tell of no new loss (RFC 6582 §3.2 step 1, `recover`).
             let new = self.snd_una > self.recovery_point();
-            if self.detection.duplicates() >= DUP_THRESH && group[r].phase == Phase::Open && new {
+            if self.detection.duplicates() >= DUP_THRESH && control.view().phase == Phase::Open && new {
                 self.board.mark_first_lost();
             }
         } else if !self.detection.is_by_time() {
             self.board.find_losses(DUP_THRESH);
         } else {
-            let (v, rack, sacked) = (&group[r], &self.rack, self.board.sacked());
+            let (v, rack, sacked) = (control.view(), &self.rack, self.board.sacked());
             let rtt_and_reo_wnd = || rack.rtt_and_reo_wnd(v.min_rtt, v.srtt, v.phase != Phase::Open, sacked);
             let (found, next) = self.board.find_losses_by_time(rack.latest, rtt_and_reo_wnd, now);
             newly_lost = found && self.detection.is_as_linux();
             self.rack.timer = next;
         }
-        let first = group[r].phase == Phase::Open && self.board.has_unrepaired();
+        let first = control.view().phase == Phase::Open && self.board.has_unrepaired();
         if first {
-            self.begin_recovery(now, delivered.segments, group, r, controller);
+            self.begin_recovery(now, delivered.segments, control);
         }
-        if group[r].phase == Phase::Recovery {
-            let ssthresh = group[r].ssthresh;
+        if control.view().phase == Phase::Recovery {
+            let ssthresh = control.view().ssthresh;
             let pipe = self.pipe();
             let recovery = &mut self.losses.get_or_insert_default().recovery;
             // In Linux an acknowledgment that tells of another loss does not speed the repair up (`tcp_cwnd_reduction`).
             let advanced = delivered.advanced && !newly_lost;
             let cwnd = recovery.window(delivered.announced, pipe, ssthresh, advanced, first);
             self.notes.window(if first { WindowReason::Loss } else { WindowReason::Recovery });
-            self.set_window(now, Window { cwnd, ssthresh }, &mut group[r]);
+            self.set_window(now, Window { cwnd, ssthresh }, control.view_mut());
         }
     }
 
     /// Something is lost, and nothing was being repaired. `delivered`: segments by this acknowledgment.
     #[cold]
-    fn begin_recovery(
-        &mut self,
-        now: Instant,
-        delivered: u32,
-        group: &mut [View],
-        r: usize,
-        controller: &mut Controller,
-    ) {
+    fn begin_recovery(&mut self, now: Instant, delivered: u32, control: &mut Control<'_>) {
         // RecoverFS as RFC 9937 §6.1 mends it: without what was delivered before this acknowledgment.
         let flight = self.board.outstanding() - self.board.sacked() + delivered;
-        self.remember(&group[r]);
+        self.remember(control.view());
         // A window that was not filled says nothing of the path: what was used does (RFC 7661 §4.4.1), or what was in
         // flight (RFC 5681 equation 4).
         let outstanding = self.board.outstanding();
-        let safe = self.growth.lost(outstanding, group[r].cwnd, self.sent.retransmissions);
+        let safe = self.growth.lost(outstanding, control.view().cwnd, self.sent.retransmissions);
         if let Some(safe) = safe {
-            self.set_cwnd(now, safe, &mut group[r]);
-        } else if 2.0 * f64::from(outstanding) < group[r].cwnd && !self.growth.is_linux() {
-            self.set_cwnd(now, f64::from(outstanding).max(1.0), &mut group[r]);
+            self.set_cwnd(now, safe, control.view_mut());
+        } else if 2.0 * f64::from(outstanding) < control.view().cwnd && !self.growth.is_linux() {
+            self.set_cwnd(now, f64::from(outstanding).max(1.0), control.view_mut());
         }
-        let ssthresh = self.whole(controller.on_loss(group, r, now));
+        let ssthresh = self.whole(control.on_loss(now));
         // Linux's proportion is that of the window, filled or not.
-        let whole = if self.growth.is_linux() { group[r].cwnd as u32 } else { flight };
+        let whole = if self.growth.is_linux() { control.view().cwnd as u32 } else { flight };
         self.losses.get_or_insert_default().recovery = Recovery::begin(self.snd_nxt, whole);
         self.rack.probe_at = Instant::NEVER;
         self.rack.probe = None; // RFC 8985 §7.1
-        let view = &mut group[r];
+        let view = control.view_mut();
         view.phase = Phase::Recovery;
         view.ssthresh = ssthresh;
         view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
@@ -477,45 +427,45 @@ impl<P: Sendable> Subflow<P> {
     }
 
     /// The reordering timer: what was given time has not come (RFC 8985 §6.2 step 5).
-    pub fn reordering_timer(&mut self, now: Instant, group: &mut [View], r: usize, controller: &mut Controller) {
+    pub fn reordering_timer(&mut self, now: Instant, control: &mut Control<'_>) {
         self.detection.set_clean(false);
         self.rack.timer = Instant::NEVER;
-        self.detect(now, &Delivered::default(), group, r, controller);
-        group[r].in_flight = self.pipe();
+        self.detect(now, &Delivered::default(), control);
+        control.view_mut().in_flight = self.pipe();
     }
 
     /// The retransmission timer expired with data outstanding (RFC 6298 §5.4–5.6, RFC 5681 §3.1).
-    pub fn timed_out(&mut self, now: Instant, group: &mut [View], r: usize, controller: &mut Controller, frto: bool) {
+    pub fn timed_out(&mut self, now: Instant, control: &mut Control<'_>, frto: bool) {
         self.detection.set_clean(false);
         // Equation 4 of RFC 5681 §3.1 holds where the segment was not yet sent again by this timer; not for a
         // retransmission that is lost too.
-        let recovering = group[r].phase == Phase::Recovery;
-        let fresh = group[r].phase == Phase::Open || (group[r].phase == Phase::Loss && self.retries == 0);
+        let recovering = control.view().phase == Phase::Recovery;
+        let fresh = control.view().phase == Phase::Open || (control.view().phase == Phase::Loss && self.retries == 0);
         // RFC 5682 §2.1 step 1: only the first timeout of a window, and not when a recovery was under way.
-        let frto = if frto && fresh && group[r].phase == Phase::Open { Frto::Waiting } else { Frto::Off };
+        let frto = if frto && fresh && control.view().phase == Phase::Open { Frto::Waiting } else { Frto::Off };
         self.losses.get_or_insert_default().frto = frto;
         if recovering {
             // Once more, from the window that the recovery aimed at. An undo returns to the one before the recovery.
-            let aim = group[r].ssthresh;
-            self.set_cwnd(now, aim, &mut group[r]);
-            let ssthresh = self.whole(controller.on_timeout(group, r, now));
-            group[r].ssthresh = ssthresh.min(group[r].ssthresh);
+            let aim = control.view().ssthresh;
+            self.set_cwnd(now, aim, control.view_mut());
+            let ssthresh = self.whole(control.on_timeout(now));
+            let view = control.view_mut();
+            view.ssthresh = ssthresh.min(view.ssthresh);
         } else if fresh {
-            self.remember(&group[r]);
-            if let Some(safe) = self.growth.lost(self.board.outstanding(), group[r].cwnd, self.sent.retransmissions) {
-                self.set_cwnd(now, safe, &mut group[r]);
+            self.remember(control.view());
+            if let Some(safe) =
+                self.growth.lost(self.board.outstanding(), control.view().cwnd, self.sent.retransmissions)
+            {
+                self.set_cwnd(now, safe, control.view_mut());
             }
-            group[r].ssthresh = self.whole(controller.on_timeout(group, r, now));
-            let view = &mut group[r];
+            let ssthresh = self.whole(control.on_timeout(now));
+            let view = control.view_mut();
+            view.ssthresh = ssthresh;
             view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
         }
         let rtt_and_reo_wnd = self.uses_rack().then(|| {
-            self.rack.rtt_and_reo_wnd(
-                group[r].min_rtt,
-                group[r].srtt,
-                group[r].phase != Phase::Open,
-                self.board.sacked(),
-            )
+            let view = control.view();
+            self.rack.rtt_and_reo_wnd(view.min_rtt, view.srtt, view.phase != Phase::Open, self.board.sacked())
         });
         self.board.mark_lost_on_timeout(now, rtt_and_reo_wnd);
         self.detection.forget_duplicates();
@@ -526,12 +476,12 @@ impl<P: Sendable> Subflow<P> {
         self.rack.disarm();
         self.rack.probe = None;
         self.probe_due = false;
-        group[r].phase = Phase::Loss;
-        group[r].potentially_failed = true;
-        group[r].in_flight = self.pipe();
-        let ssthresh = group[r].ssthresh;
+        let view = control.view_mut();
+        view.phase = Phase::Loss;
+        view.potentially_failed = true;
+        view.in_flight = self.pipe();
         self.notes.window(WindowReason::Timeout);
-        self.set_window(now, Window { cwnd: 1.0, ssthresh }, &mut group[r]);
+        self.set_cwnd(now, 1.0, view);
         self.retries += 1;
         self.rtt.backoff += 1;
         self.restart_timer(now);
@@ -604,21 +554,22 @@ impl<P: Sendable> Subflow<P> {
     }
 
     /// Returns to the window before the loss that was none (RFC 4015 §3).
-    fn undo(&mut self, now: Instant, group: &mut [View], r: usize, controller: &mut Controller) {
+    fn undo(&mut self, now: Instant, control: &mut Control<'_>) {
         let Some(losses) = &mut self.losses else { return };
         let Some(undo) = losses.undo.take() else { return };
         losses.frto = Frto::Off;
         losses.undone += 1;
         self.board.forget_losses();
         self.detection.forget_duplicates();
-        group[r].phase = Phase::Open;
+        let view = control.view_mut();
+        view.phase = Phase::Open;
         // Between the losses that were, everything was acknowledged.
-        group[r].bytes_since_loss += undo.bytes.0;
-        group[r].bytes_between_losses = undo.bytes.1;
-        let window = Window { cwnd: group[r].cwnd.max(undo.cwnd), ssthresh: group[r].ssthresh.max(undo.ssthresh) };
+        view.bytes_since_loss += undo.bytes.0;
+        view.bytes_between_losses = undo.bytes.1;
+        let window = Window { cwnd: view.cwnd.max(undo.cwnd), ssthresh: view.ssthresh.max(undo.ssthresh) };
         self.notes.window(WindowReason::Undo);
-        self.set_window(now, window, &mut group[r]);
-        controller.on_undo(group, r, now);
+        self.set_window(now, window, view);
+        control.on_undo(now);
     }
 
     /// Schedules a tail loss probe (RFC 8985 §7.2): with SACK, when nothing is being repaired or looks lost.
@@ -663,9 +614,7 @@ impl<P: Sendable> Subflow<P> {
         ack: u64,
         duplicate_reported: bool,
         duplicate: bool,
-        group: &mut [View],
-        r: usize,
-        controller: &mut Controller,
+        control: &mut Control<'_>,
     ) {
         let Some(probe) = self.rack.probe else { return };
         if ack < probe.end {
@@ -675,14 +624,14 @@ impl<P: Sendable> Subflow<P> {
             return; // both copies may still be reported: an acknowledgment above tells
         }
         self.rack.probe = None;
-        let repaired = probe.repeated && !duplicate_reported && group[r].phase == Phase::Open && ack > probe.end;
+        let repaired = probe.repeated && !duplicate_reported && control.view().phase == Phase::Open && ack > probe.end;
         if repaired {
             // The probe filled the only hole: a loss like any other for the congestion control.
-            let ssthresh = self.whole(controller.on_loss(group, r, now));
-            let view = &mut group[r];
+            let ssthresh = self.whole(control.on_loss(now));
+            let view = control.view_mut();
             view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
             self.notes.window(WindowReason::TailLossProbe);
-            self.set_window(now, Window { cwnd: ssthresh, ssthresh }, &mut group[r]);
+            self.set_window(now, Window { cwnd: ssthresh, ssthresh }, view);
         }
     }
 }
@@ -691,6 +640,7 @@ impl<P: Sendable> Subflow<P> {
 mod tests {
     use super::super::established;
     use super::*;
+    use crate::congestion::Controller;
     use crate::offset::Offset;
     use crate::plugin::Origin;
     use crate::{LossDetection, Receiver, TcpOptions, congestion};
@@ -741,11 +691,11 @@ mod tests {
             let sack = &sack;
             let (seq, empty, signals, marked) = (1, true, false, false);
             let arrival = Arrival { seq, ack, window, timestamps, sack, empty, signals, marked };
-            self.end.acknowledged(now, arrival, &mut self.views, 0, &mut self.reno);
+            self.end.acknowledged(now, arrival, Control::new(&mut self.views, 0, &mut self.reno));
         }
 
         fn times_out(&mut self, now: Instant) {
-            self.end.timed_out(now, &mut self.views, 0, &mut self.reno, false);
+            self.end.timed_out(now, &mut Control::new(&mut self.views, 0, &mut self.reno), false);
         }
 
         fn window(&self) -> (Phase, f64, f64) {
@@ -813,10 +763,10 @@ mod tests {
     #[test]
     fn a_mark_counts_as_a_loss_unless_one_is_being_repaired() {
         let mut sender = Sender::new(LossDetection::RackTlp);
-        sender.end.marked(Instant::from_millis(100), &mut sender.views, 0, &mut sender.reno, false);
+        sender.end.marked(Instant::from_millis(100), &mut Control::new(&mut sender.views, 0, &mut sender.reno), false);
         assert_eq!((sender.window(), sender.end.losses.as_ref().unwrap().marks), ((Phase::Open, 5.0, 5.0), 1));
         sender.views[0].phase = Phase::Recovery;
-        sender.end.marked(Instant::from_millis(101), &mut sender.views, 0, &mut sender.reno, false);
+        sender.end.marked(Instant::from_millis(101), &mut Control::new(&mut sender.views, 0, &mut sender.reno), false);
         assert_eq!((sender.window(), sender.end.losses.as_ref().unwrap().marks), ((Phase::Recovery, 5.0, 5.0), 1));
     }
 

@@ -1,8 +1,9 @@
 //! A sender's window: what it is worth after a pause, how it grows, and its mean over time.
 
 use super::Subflow;
-use crate::congestion::{Ack, Controller, Feedback, View, Window};
+use crate::congestion::{Ack, Feedback, View, Window};
 use crate::queue::Sendable;
+use crate::tcp::control::Control;
 use crate::tcp::rate::RateSampler;
 use crate::time::{Duration, Instant};
 use crate::trace::{Spurious, WindowReason};
@@ -59,26 +60,24 @@ impl<P: Sendable> Subflow<P> {
 
     /// What was delivered outside of a recovery opens the window. `before` the acknowledgment: snd_una and what was in
     /// flight. Delivered: bytes, and the age of the youngest segment, if it says anything.
-    #[inline]
+    #[inline(always)]
     pub fn grow(
         &mut self,
         now: Instant,
         before: (u64, u32),
         (bytes, last_rtt): (u64, Option<Duration>),
-        group: &mut [View],
-        r: usize,
-        controller: &mut Controller,
+        control: &mut Control<'_>,
     ) {
-        let view = &group[r];
+        let view = control.view();
         let acked_segments = bytes as f64 / f64::from(view.mss);
         let numbers = (self.snd_una, self.snd_nxt);
         let (cwnd_limited, acked_segments) = self.growth.acknowledged(now, before, acked_segments, numbers, view);
         let ack = Ack { now, acked_segments, rtt: last_rtt, cwnd_limited };
-        let window = controller.on_ack(group, r, &ack);
-        self.set_window(now, window, &mut group[r]);
-        if !cwnd_limited && let Some(window) = self.growth.reduced(now, &group[r]) {
+        let window = control.on_ack(&ack);
+        self.set_window(now, window, control.view_mut());
+        if !cwnd_limited && let Some(window) = self.growth.reduced(now, control.view()) {
             self.notes.window(WindowReason::Validation);
-            self.set_window(now, window, &mut group[r]);
+            self.set_window(now, window, control.view_mut());
         }
     }
 
