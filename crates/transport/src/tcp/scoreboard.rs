@@ -592,13 +592,13 @@ impl<P: Sendable> Scoreboard<P> {
     }
 
     /// Loss detection by time (RFC 8985 §6.2 step 5): a segment is lost when one that was sent after it, at
-    /// `latest` = (send time, end), was delivered, and `rtt_and_reo_wnd` has passed since it was sent itself. Answers
+    /// `latest` = (send time, end), was delivered, and the `patience` is over since it was sent itself: a round trip and the reordering window. Answers
     /// whether one was found, and when the next would be if nothing else arrives, or never.
     #[inline(always)]
     pub fn find_losses_by_time(
         &mut self,
         latest: (Instant, u64),
-        rtt_and_reo_wnd: impl Fn() -> Duration,
+        patience: impl Fn() -> Duration,
         now: Instant,
     ) -> (bool, Instant) {
         if self.sacked + self.retransmitted == 0 && self.sent.front().is_none_or(|s| s.seq >= self.highest_delivered) {
@@ -612,7 +612,7 @@ impl<P: Sendable> Scoreboard<P> {
         {
             return (false, Instant::NEVER); // mostly all that is not marked was sent later
         }
-        self.walk_by_time(latest, rtt_and_reo_wnd(), now)
+        self.walk_by_time(latest, patience(), now)
     }
 
     /// [`find_losses_by_time`](Self::find_losses_by_time), segment by segment.
