@@ -156,19 +156,16 @@ impl TcpOptions {
         .orders(&[Order::at_most("rto_min", "rto_max")]);
 
     /// The least retransmission timeout.
-    #[must_use]
     pub fn rto_min(&self) -> Duration {
         Duration::from_nanos(self.rto_min_ns)
     }
 
     /// The greatest retransmission timeout.
-    #[must_use]
     pub fn rto_max(&self) -> Duration {
         Duration::from_nanos(self.rto_max_ns)
     }
 
     /// Whether selective acknowledgments are offered.
-    #[must_use]
     pub fn offers_sack(&self) -> bool {
         self.sack && self.loss_detection != LossDetection::Newreno
     }

@@ -92,13 +92,11 @@ impl<P: Sendable> Host<P> {
     }
 
     /// How many connections are half-open, and how many had to go before their handshake was over.
-    #[must_use]
     pub fn backlog_counts(&self) -> (usize, u64) {
         self.backlog.as_ref().map_or((0, 0), Backlog::counts)
     }
 
     /// How many subflows are in TIME-WAIT without their connection.
-    #[must_use]
     pub fn time_wait_count(&self) -> usize {
         self.time_wait.len()
     }
@@ -149,7 +147,6 @@ impl<P: Sendable> Host<P> {
     }
 
     /// Whether a subflow between these ends is open, or past its end but not past its TIME-WAIT.
-    #[must_use]
     pub fn is_in_use(&self, tuple: Tuple) -> bool {
         self.by_tuple.get(&tuple).is_some_and(|at| !self.connection(at.connection).is_closed(at.subflow))
             || self.time_wait.contains(&tuple)
@@ -381,7 +378,6 @@ impl<P: Sendable> Host<P> {
     /// Where a connection stands in memory, and how many bytes it takes there: for a driver that knows to whom the next
     /// segments go, and has them brought into the cache.
     #[inline]
-    #[must_use]
     pub fn memory_of_connection(&self, id: ConnectionId) -> Option<(*const u8, usize)> {
         let place = std::ptr::from_ref(self.connections.get(id.0 as usize)?);
         Some((place.cast(), Connection::<P>::HOT_BYTES))
@@ -389,13 +385,11 @@ impl<P: Sendable> Host<P> {
 
     /// As [`Self::memory_of_connection`], for a subflow; the connection must be looked at for this.
     #[inline]
-    #[must_use]
     pub fn memory_of_subflow(&self, at: Handle) -> Option<(*const u8, usize)> {
         self.connections.get(at.connection.0 as usize)?.as_ref()?.memory_of(at.subflow)
     }
 
     /// The subflow with these ends.
-    #[must_use]
     pub fn subflow_at(&self, tuple: Tuple) -> Option<Handle> {
         self.by_tuple.get(&tuple)
     }
@@ -406,7 +400,6 @@ impl<P: Sendable> Host<P> {
     }
 
     /// A connection. Panics when there is none with this id.
-    #[must_use]
     pub fn connection(&self, id: ConnectionId) -> &Connection<P> {
         self.connections[id.0 as usize].as_ref().expect(KNOWN)
     }
@@ -454,13 +447,11 @@ impl<P: Sendable> Host<P> {
     }
 
     /// Whether the id names a connection that was not forgotten.
-    #[must_use]
     pub fn has(&self, id: ConnectionId) -> bool {
         self.connections.get(id.0 as usize).is_some_and(Option::is_some)
     }
 
     /// How many connections there are that were not forgotten.
-    #[must_use]
     pub fn connection_count(&self) -> usize {
         self.connections.len() - self.free.len()
     }

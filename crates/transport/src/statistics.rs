@@ -121,7 +121,6 @@ impl DelayHistogram {
     }
 
     /// Bytes delivered, and their delays together, in byte·ns.
-    #[must_use]
     pub fn totals(&self) -> (u64, u128) {
         (self.total_bytes, self.sum_byte_ns())
     }
@@ -156,7 +155,6 @@ impl DelayHistogram {
     }
 
     /// Sum over all bytes of the time they waited, in byte·ns.
-    #[must_use]
     pub fn sum_byte_ns(&self) -> u128 {
         self.waited.as_ref().map_or(0, |waited| waited.sum_byte_ns)
     }

@@ -34,77 +34,66 @@ impl Instant {
 
     /// So many nanoseconds after the clock began.
     #[inline(always)]
-    #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Instant(nanos)
     }
 
     /// So many milliseconds after the clock began.
     #[inline(always)]
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Instant(millis * NANOS_PER_MILLI)
     }
 
     /// So many seconds after the clock began.
     #[inline(always)]
-    #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Instant(secs * NANOS_PER_SEC)
     }
 
     /// Nanoseconds since the clock began.
     #[inline(always)]
-    #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// Whole microseconds since the clock began.
     #[inline(always)]
-    #[must_use]
     pub const fn as_micros(self) -> u64 {
         self.0 / NANOS_PER_MICRO
     }
 
     /// Whole milliseconds since the clock began.
     #[inline(always)]
-    #[must_use]
     pub const fn as_millis(self) -> u64 {
         self.0 / NANOS_PER_MILLI
     }
 
     /// Whether it is [`NEVER`](Self::NEVER).
     #[inline(always)]
-    #[must_use]
     pub const fn is_never(self) -> bool {
         self.0 == u64::MAX
     }
 
     /// Whether it is the beginning of the clock, which also stands for what has not happened yet.
     #[inline(always)]
-    #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
     /// The time since `earlier`; none where that is later.
     #[inline(always)]
-    #[must_use]
     pub const fn saturating_since(self, earlier: Instant) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
     /// So much later, at the latest [`NEVER`](Self::NEVER).
     #[inline(always)]
-    #[must_use]
     pub const fn saturating_add(self, duration: Duration) -> Self {
         Instant(self.0.saturating_add(duration.0))
     }
 
     /// So much earlier, at the earliest when the clock began.
     #[inline(always)]
-    #[must_use]
     pub const fn saturating_sub(self, duration: Duration) -> Self {
         Instant(self.0.saturating_sub(duration.0))
     }
@@ -120,77 +109,66 @@ impl Duration {
 
     /// So many nanoseconds.
     #[inline(always)]
-    #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Duration(nanos)
     }
 
     /// So many microseconds.
     #[inline(always)]
-    #[must_use]
     pub const fn from_micros(micros: u64) -> Self {
         Duration(micros * NANOS_PER_MICRO)
     }
 
     /// So many milliseconds.
     #[inline(always)]
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Duration(millis * NANOS_PER_MILLI)
     }
 
     /// So many seconds.
     #[inline(always)]
-    #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Duration(secs * NANOS_PER_SEC)
     }
 
     /// Nanoseconds.
     #[inline(always)]
-    #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// Whole microseconds.
     #[inline(always)]
-    #[must_use]
     pub const fn as_micros(self) -> u64 {
         self.0 / NANOS_PER_MICRO
     }
 
     /// Seconds: nanoseconds times 10⁻⁹, which may differ from their quotient by 10⁹ in the last bit.
     #[inline(always)]
-    #[must_use]
     pub const fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
 
     /// Whether it is none at all.
     #[inline(always)]
-    #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
     /// Doubled so many times, as a timer that backs off is (RFC 6298 §5.5). What leaves 64 bits is lost.
     #[inline(always)]
-    #[must_use]
     pub const fn doubled(self, times: u32) -> Self {
         Duration(self.0 << times)
     }
 
     /// The difference to another, whichever is longer.
     #[inline(always)]
-    #[must_use]
     pub const fn abs_diff(self, other: Duration) -> Self {
         Duration(self.0.abs_diff(other.0))
     }
 
     /// So many times as long, at most [`MAX`](Self::MAX).
     #[inline(always)]
-    #[must_use]
     pub const fn saturating_mul(self, factor: u64) -> Self {
         Duration(self.0.saturating_mul(factor))
     }

@@ -36,7 +36,6 @@ macro_rules! events {
                 &[$(($name, &[$(stringify!($field)),*], concat!($($doc),*)),)*];
 
             /// Its name in qlog.
-            #[must_use]
             pub fn name(&self) -> &'static str {
                 match self { $(TraceEvent::$variant { .. } => $name,)* }
             }
@@ -198,7 +197,6 @@ events! {
 
 impl TraceEvent {
     /// The subflow that it is about; none: the connection.
-    #[must_use]
     pub fn subflow(&self) -> Option<SubflowId> {
         use TraceEvent as E;
         match self {

@@ -13,7 +13,6 @@ pub struct Groups {
 
 impl Groups {
     /// The group of a subflow.
-    #[must_use]
     pub fn of(&self, r: usize) -> u8 {
         self.of.get(r).copied().unwrap_or(0)
     }

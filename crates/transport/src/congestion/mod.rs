@@ -170,26 +170,22 @@ impl View {
     }
 
     /// Whether the window is below the slow start threshold.
-    #[must_use]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
     /// Smoothed RTT in seconds.
-    #[must_use]
     pub fn srtt_s(&self) -> f64 {
         self.srtt.as_secs_f64()
     }
 
     /// How many segments more the congestion window allows, whatever pacing says.
-    #[must_use]
     pub fn free_segments(&self) -> u32 {
         (self.cwnd as u32).saturating_sub(self.in_flight)
     }
 
     /// Whether another segment fits in the congestion window, and neither pacing nor the peer's window of this subflow holds it
     /// back.
-    #[must_use]
     pub fn has_room(&self) -> bool {
         f64::from(self.in_flight) + 1.0 <= self.cwnd && !self.held
     }

@@ -221,13 +221,11 @@ impl<C: CongestionControl> Shared<C> {
     }
 
     /// The least number of those that each subflow was found to share a bottleneck with.
-    #[must_use]
     pub fn sharers(&self) -> &[usize] {
         &self.sharers
     }
 
     /// The subflows that are held at one segment.
-    #[must_use]
     pub fn held(&self) -> &[bool] {
         &self.held
     }

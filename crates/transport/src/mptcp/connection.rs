@@ -387,14 +387,12 @@ impl<P: Sendable> Connection<P> {
 
     /// Whether there is something to [read](Self::read) or to [hear of](Self::poll_event).
     #[inline]
-    #[must_use]
     pub fn has_news(&self) -> bool {
         !self.rx.ready.is_empty() || self.events.is_some()
     }
 
     /// Whether [`transmit`](Self::transmit) may have a segment to send.
     #[inline]
-    #[must_use]
     pub fn has_due(&self) -> bool {
         !self.due.is_nothing()
     }
@@ -421,7 +419,6 @@ impl<P: Sendable> Connection<P> {
     }
 
     /// What the IP headers of its packets are to say.
-    #[must_use]
     pub fn ip_fields(&self) -> IpFields {
         self.config.ip
     }
@@ -444,7 +441,6 @@ impl<P: Sendable> Connection<P> {
     }
 
     /// What [`read`](Self::read) would answer, which stays to be read.
-    #[must_use]
     pub fn peek(&self) -> Option<&P> {
         self.rx.ready.first()
     }
@@ -459,32 +455,27 @@ impl<P: Sendable> Connection<P> {
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called: never later than needed, at times earlier.
     /// `u64::MAX`: not at all.
-    #[must_use]
     pub fn next_timeout(&self) -> Instant {
         self.next_timeout
     }
 
     /// Whether the connection is over: closed in order, reset or given up.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.ending.has_finished()
     }
 
     /// Why the connection was aborted; none while it was not.
-    #[must_use]
     pub fn abort_reason(&self) -> Option<AbortReason> {
         let aborted = self.ending.has_finished() && !(self.ending.is_flushed() && self.rx.ended());
         aborted.then(|| self.ending.cause().unwrap_or(AbortReason::Local))
     }
 
     /// Whether the connection has no subflow left and waits for one.
-    #[must_use]
     pub fn is_interrupted(&self) -> bool {
         !self.control.interrupted_until.is_never()
     }
 
     /// The state of a subflow by its name in RFC 9293 §3.3.2. Panics when there is no such subflow.
-    #[must_use]
     pub fn state(&self, subflow: SubflowId) -> &'static str {
         match self.subflows[subflow.0 as usize].state() {
             State::SynSent => "SYN-SENT",
@@ -502,30 +493,27 @@ impl<P: Sendable> Connection<P> {
 
     /// Whether nothing of the connection will be missed: it is over, has nothing left to read, to tell or to send, and
     /// every subflow is past its TIME-WAIT (RFC 9293 §3.6.1).
-    #[must_use]
     pub fn is_forgettable(&self) -> bool {
-        let gone = |s: &Subflow<P>| s.state() == State::Closed && !s.owes_answer();
-        self.ending.has_finished()
-            && self.rx.ready.is_empty()
-            && self.events.is_none()
-            && self.subflows.iter().all(gone)
+        self.is_over_unless(|subflow| subflow.state() != State::Closed)
     }
 
     /// Whether data could be carried both ways, once.
     #[inline]
-    #[must_use]
     pub fn is_established(&self) -> bool {
         self.established
     }
 
     /// As [`is_forgettable`](Self::is_forgettable), but for subflows in TIME-WAIT.
-    #[must_use]
     pub fn is_at_rest(&self) -> bool {
-        let done = |s: &Subflow<P>| !s.is_open() && !s.owes_answer();
+        self.is_over_unless(Subflow::is_open)
+    }
+
+    /// It is over, nothing is left to read or to tell, and no subflow `matters` or has an answer to give.
+    fn is_over_unless(&self, matters: fn(&Subflow<P>) -> bool) -> bool {
         self.ending.has_finished()
             && self.rx.ready.is_empty()
             && self.events.is_none()
-            && self.subflows.iter().all(done)
+            && !self.subflows.iter().any(|subflow| matters(subflow) || subflow.owes_answer())
     }
 
     /// What its subflows in TIME-WAIT still have to say.
@@ -541,25 +529,21 @@ impl<P: Sendable> Connection<P> {
     }
 
     /// How many subflows there are or were.
-    #[must_use]
     pub fn subflow_count(&self) -> usize {
         self.subflows.len()
     }
 
     /// The ends of a subflow. Panics when there is no such subflow.
-    #[must_use]
     pub fn tuple(&self, subflow: SubflowId) -> Tuple {
         self.subflows[subflow.0 as usize].tuple()
     }
 
     /// What a scheduler sees of the subflows.
-    #[must_use]
     pub fn views(&self) -> &[View] {
         &self.views
     }
 
     /// When the retransmission timeouts of a subflow were, in order.
-    #[must_use]
     pub fn timeout_times(&self, subflow: SubflowId) -> &[Instant] {
         self.subflows[subflow.0 as usize].losses().map_or(&[], |losses| &losses.timeout_times)
     }
@@ -570,14 +554,12 @@ impl<P: Sendable> Connection<P> {
     }
 
     /// When data was first sent again on another subflow since then.
-    #[must_use]
     pub fn first_reinjection_at(&self) -> Option<Instant> {
         let all = self.subflows.iter().filter_map(|subflow| subflow.losses());
         all.map(|losses| losses.first_reinjection_at).filter(|&at| !at.is_zero()).min()
     }
 
     /// Counters and present state of a subflow. Panics when there is no such subflow.
-    #[must_use]
     pub fn statistics(&self, subflow: SubflowId) -> Statistics {
         let (s, v) = (&self.subflows[subflow.0 as usize], &self.views[subflow.0 as usize]);
         let lost = s.losses();
@@ -614,14 +596,12 @@ impl<P: Sendable> Connection<P> {
     }
 
     /// How long the bytes delivered so far waited at this host for those before them.
-    #[must_use]
     pub fn out_of_order_delays(&self) -> &DelayHistogram {
         self.rx.delays()
     }
 
     /// Whether bytes that had waited were freed since [`attribute`](Self::attribute) was called.
     #[inline]
-    #[must_use]
     pub fn has_freed(&self) -> bool {
         self.rx.freed
     }
@@ -636,7 +616,6 @@ impl<P: Sendable> Connection<P> {
 
     /// Why this end last sent what has this sequence number on the wire. A driver asks as it sends a segment that is not known
     /// to be new, and keeps the answer beside it: later the same data may have been sent once more.
-    #[must_use]
     pub fn decision_on(&self, subflow: SubflowId, seq: u32) -> Sending {
         let subflow = &self.subflows[subflow.0 as usize];
         subflow.board().sending_of(subflow.our_seq(seq))
@@ -644,25 +623,21 @@ impl<P: Sendable> Connection<P> {
 
     /// What bytes waited at this host for `subflow`, in byte·ns, by the reason for which it was sent. All subflows together
     /// made bytes wait as long as [`out_of_order_delays`](Self::out_of_order_delays) says.
-    #[must_use]
     pub fn waited(&self, subflow: SubflowId) -> WaitByteNs {
         self.rx.waits.as_ref().map(|waits| waits.of(subflow.0 as usize)).unwrap_or_default()
     }
 
     /// Bytes delivered in order so far, read or waiting to be read.
-    #[must_use]
     pub fn bytes_in_order(&self) -> u64 {
         self.rx.nxt().octets()
     }
 
     /// Bytes that were written and the peer has not acknowledged at the data level, sent or not.
-    #[must_use]
     pub fn bytes_unacknowledged(&self) -> u64 {
         self.tx.end() - self.tx.una()
     }
 
     /// Bytes that were written and not sent yet.
-    #[must_use]
     pub fn bytes_unsent(&self) -> u64 {
         self.tx.unsent()
     }
@@ -675,7 +650,6 @@ impl<P: Sendable> Connection<P> {
 
     /// How many things the connection keeps whose number a peer can influence: segments in either direction, mappings,
     /// options to send, addresses. Its memory grows with them and with nothing else.
-    #[must_use]
     pub fn items_held(&self) -> usize {
         let subflows = self.subflows.iter().map(|s| s.items_held());
         let own = self.rx.len() + self.reinjections.len() + self.addresses.len();

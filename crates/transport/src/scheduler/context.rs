@@ -37,20 +37,17 @@ pub struct Context<'a> {
 
 impl Context<'_> {
     /// Bytes of the flow that are neither sent nor bound, written or not; none where its size is not known.
-    #[must_use]
     pub fn left_bytes(&self) -> Option<u64> {
         self.flow_bytes.map(|bytes| bytes.saturating_sub(self.sent_bytes))
     }
 
     /// Bytes sent or bound and not acknowledged at the data level.
-    #[must_use]
     pub fn outstanding_bytes(&self) -> u64 {
         self.sent_bytes.saturating_sub(self.acknowledged_bytes)
     }
 
     /// The oldest data that is not acknowledged at the data level, as far as the same subflows carry it; none where no
     /// subflow does.
-    #[must_use]
     pub fn oldest(&self) -> Option<Carried> {
         if self.acknowledged_bytes >= self.sent_bytes {
             return None;
@@ -59,7 +56,6 @@ impl Context<'_> {
     }
 
     /// What the subflow with id `r` has counted; zeros for one that does not exist.
-    #[must_use]
     pub fn counters(&self, r: usize) -> Counters {
         self.subflows.counters(r)
     }

@@ -11,7 +11,7 @@ use crate::{Growth as By, TcpOptions};
 pub struct Growth {
     /// Data below this sequence number was sent while the window was the limit.
     limited_below: u64,
-    validation: Validation,
+    pub validation: Validation,
     /// In segments, beyond which the window does not grow.
     max_window: f64,
     /// By acknowledgments, not by what they are for.
@@ -38,11 +38,6 @@ impl Growth {
         if cwnd > self.max_window { self.max_window } else { cwnd }
     }
 
-    /// Windows are validated as in Linux.
-    pub fn become_linux(&mut self) {
-        self.validation.become_linux();
-    }
-
     /// The control sets the window with each delivery, in recovery too.
     pub fn steer(&mut self) {
         self.steered = true;
@@ -56,7 +51,7 @@ impl Growth {
 
     /// What the window is worth after a pause (RFC 7661 §4.4.3), if that is less.
     pub fn after_pause(&mut self, now: Instant, rto: Duration, view: &View) -> Option<Window> {
-        match (self.steered, self.is_linux()) {
+        match (self.steered, self.validation.is_linux()) {
             (true, _) => None,
             (false, true) => self.validation.restarted(now, rto, view),
             (false, false) => self.validation.resumed(now, view),
@@ -81,30 +76,9 @@ impl Growth {
         (limited && self.validation.is_validated(), acked_segments)
     }
 
-    /// As [`Validation::reduced`].
-    #[inline(always)]
-    pub fn reduced(&mut self, now: Instant, view: &View) -> Option<Window> {
-        self.validation.reduced(now, view)
-    }
-
     /// Whether the control sets the window with each delivery.
     pub fn is_steered(&self) -> bool {
         self.steered
-    }
-
-    /// Whether windows are validated as in Linux.
-    pub fn is_linux(&self) -> bool {
-        self.validation.is_linux()
-    }
-
-    /// As [`Validation::repaired`].
-    pub fn repaired(&mut self, ssthresh: f64, retransmissions: u64) -> Option<f64> {
-        self.validation.repaired(ssthresh, retransmissions)
-    }
-
-    /// As [`Validation::lost`].
-    pub fn lost(&mut self, outstanding: u32, cwnd: f64, retransmissions: u64) -> Option<f64> {
-        self.validation.lost(outstanding, cwnd, retransmissions)
     }
 
     #[cfg(test)]

@@ -73,7 +73,6 @@ impl<P: Sendable> Connection<P> {
     }
 
     /// Whether MPTCP was asked for and TCP is spoken.
-    #[must_use]
     pub fn is_fallback(&self) -> bool {
         self.config.protocol == Protocol::Mptcp && !self.level.is_multipath()
     }

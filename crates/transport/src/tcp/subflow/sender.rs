@@ -97,7 +97,7 @@ impl<P: Sendable> Subflow<P> {
             self.retries = 0;
             control.view_mut().potentially_failed = false;
         }
-        let window_moved = self.detection.hear_window(arrival.window);
+        let window_moved = !self.sack && self.detection.hear_window(arrival.window);
         // End of what arrived twice, where that is reported.
         let mut duplicate_end = None;
         if self.sack {
@@ -315,7 +315,7 @@ impl<P: Sendable> Subflow<P> {
                 self.end_recovery(control.view_mut());
                 let ssthresh = control.view().ssthresh;
                 let again = self.sent.retransmissions;
-                let safe = self.growth.repaired(ssthresh, again);
+                let safe = self.growth.validation.repaired(ssthresh, again);
                 let cwnd = safe.map_or(ssthresh, |safe| safe.min(ssthresh));
                 self.notes.window(WindowReason::Recovered);
                 self.set_window(now, Window { cwnd, ssthresh }, control.view_mut());
@@ -388,15 +388,15 @@ impl<P: Sendable> Subflow<P> {
         // A window that was not filled says nothing of the path: what was used does (RFC 7661 §4.4.1), or what was in
         // flight (RFC 5681 equation 4).
         let outstanding = self.board.outstanding();
-        let safe = self.growth.lost(outstanding, control.view().cwnd, self.sent.retransmissions);
+        let safe = self.growth.validation.lost(outstanding, control.view().cwnd, self.sent.retransmissions);
         if let Some(safe) = safe {
             self.set_cwnd(now, safe, control.view_mut());
-        } else if 2.0 * f64::from(outstanding) < control.view().cwnd && !self.growth.is_linux() {
+        } else if 2.0 * f64::from(outstanding) < control.view().cwnd && !self.growth.validation.is_linux() {
             self.set_cwnd(now, f64::from(outstanding).max(1.0), control.view_mut());
         }
         let ssthresh = self.whole(control.on_loss(now));
         // Linux's proportion is that of the window, filled or not.
-        let whole = if self.growth.is_linux() { control.view().cwnd as u32 } else { flight };
+        let whole = if self.growth.validation.is_linux() { control.view().cwnd as u32 } else { flight };
         self.losses.get_or_insert_default().recovery = Recovery::begin(self.snd_nxt, whole);
         self.rack.probe_at = Instant::NEVER;
         self.rack.probe = None; // RFC 8985 §7.1
@@ -454,7 +454,7 @@ impl<P: Sendable> Subflow<P> {
         } else if fresh {
             self.remember(control.view());
             if let Some(safe) =
-                self.growth.lost(self.board.outstanding(), control.view().cwnd, self.sent.retransmissions)
+                self.growth.validation.lost(self.board.outstanding(), control.view().cwnd, self.sent.retransmissions)
             {
                 self.set_cwnd(now, safe, control.view_mut());
             }

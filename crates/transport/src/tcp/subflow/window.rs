@@ -34,7 +34,7 @@ impl<P: Sendable> Subflow<P> {
     /// measured so too.
     pub fn serve(&mut self, feedback: Feedback, linux: bool, kernel: bool) {
         if linux {
-            self.growth.become_linux();
+            self.growth.validation.become_linux();
         }
         if feedback != Feedback::Acks {
             self.rate = Some(Box::new(RateSampler::new(kernel)));
@@ -75,7 +75,7 @@ impl<P: Sendable> Subflow<P> {
         let ack = Ack { now, acked_segments, rtt: last_rtt, cwnd_limited };
         let window = control.on_ack(&ack);
         self.set_window(now, window, control.view_mut());
-        if !cwnd_limited && let Some(window) = self.growth.reduced(now, control.view()) {
+        if !cwnd_limited && let Some(window) = self.growth.validation.reduced(now, control.view()) {
             self.notes.window(WindowReason::Validation);
             self.set_window(now, window, control.view_mut());
         }
@@ -83,7 +83,7 @@ impl<P: Sendable> Subflow<P> {
 
     /// A threshold as the kernel has it: whole segments, rounded down.
     pub fn whole(&self, ssthresh: f64) -> f64 {
-        if self.growth.is_linux() && ssthresh >= 1.0 { ssthresh.floor() } else { ssthresh }
+        if self.growth.validation.is_linux() && ssthresh >= 1.0 { ssthresh.floor() } else { ssthresh }
     }
 
     /// Sets the window and keeps its mean over time.
