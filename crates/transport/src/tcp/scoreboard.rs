@@ -3,6 +3,7 @@
 mod split;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use wire::SackBlock;
 
@@ -33,7 +34,7 @@ pub struct Sent<P: Sendable> {
 /// RACK_sent_after).
 #[inline(always)]
 pub fn sent_after((first_at, first_end): (Instant, u64), (at, end): (Instant, u64)) -> bool {
-    if first_at == at { first_end > end } else { first_at > at }
+    first_at > at || (first_at == at && first_end > end)
 }
 
 const SACKED: u8 = 1;
@@ -349,8 +350,10 @@ impl<P: Sendable> Scoreboard<P> {
                 self.highest_delivered = self.highest_delivered.max(first.end());
             }
             ambiguous |= first.is(EVER_RETRANSMITTED);
-            self.lost -= u32::from(first.is(LOST));
-            self.retransmitted -= u32::from(first.is(RETRANSMITTED));
+            if first.is(LOST | RETRANSMITTED) {
+                self.lost -= u32::from(first.is(LOST));
+                self.retransmitted -= u32::from(first.is(RETRANSMITTED));
+            }
             self.sent.pop_front();
             self.first += 1;
         }
@@ -508,39 +511,59 @@ impl<P: Sendable> Scoreboard<P> {
     /// The block `[left, to)`, of which what lies below `from` was told before. A segment counts when all of it has
     /// arrived, in however many parts (RFC 2018 §3: a block is of octets), so the one that `from` lies in is looked at too.
     fn mark_sacked(&mut self, left: u64, from: u64, to: u64, now: Instant, delivered: &mut Delivered) {
-        let (mut start, mut highest) = (self.first_beyond(from), 0);
-        let mut place = start;
-        while let Some(segment) = self.sent.get_mut(place) {
-            let end = segment.end();
-            if end > to {
-                break;
-            }
-            place += 1;
-            if segment.seq < left {
-                start = place; // a part of the first one is missing
-                continue;
-            }
-            highest = end;
-            if !segment.is(SACKED) {
-                self.sacked += 1;
-                self.lost -= u32::from(segment.is(LOST));
-                self.retransmitted -= u32::from(segment.is(RETRANSMITTED));
-                Self::sack(segment, now, delivered);
-            }
-        }
+        let place = self.first_beyond(from);
+        let one = self.sent.get(place).filter(|s| s.end() == to && s.seq >= left && !s.is(SACKED)).is_some();
+        let (places, highest) = if one {
+            // Mostly the block has grown by one segment.
+            self.sack(place, now, delivered);
+            (place..place + 1, to)
+        } else {
+            self.mark_each(place, left, to, now, delivered)
+        };
         self.highest_delivered = self.highest_delivered.max(highest);
         let found = self.found.get_or_insert_default();
         found.highest_sacked = found.highest_sacked.max(highest);
-        let (start, end) = (self.first + start as u64, self.first + place as u64);
+        let (start, end) = (self.first + places.start as u64, self.first + places.end as u64);
         found.edge = (to, end);
         if start <= found.lost_below && found.lost_below < end {
             found.lost_below = end;
         }
     }
 
-    /// A segment was selectively acknowledged. Mostly it is one: a loop around this would keep for others what none comes for.
+    /// Marks the segments from this place on that begin at `left` or beyond and end at `to` or below. Answers where they stand, and
+    /// the end of the last.
     #[inline(never)]
-    fn sack(segment: &mut Sent<P>, now: Instant, delivered: &mut Delivered) {
+    fn mark_each(
+        &mut self,
+        place: usize,
+        left: u64,
+        to: u64,
+        now: Instant,
+        delivered: &mut Delivered,
+    ) -> (Range<usize>, u64) {
+        let (mut places, mut highest) = (place..place, 0);
+        while let Some(segment) = self.sent.get(places.end).filter(|segment| segment.end() <= to) {
+            let (part, marked, end) = (segment.seq < left, segment.is(SACKED), segment.end());
+            if part {
+                places.start += 1; // a part of the first one is missing
+            } else if !marked {
+                self.sack(places.end, now, delivered);
+            }
+            places.end += 1;
+            highest = if part { 0 } else { end };
+        }
+        (places, highest)
+    }
+
+    /// The segment that stands there was selectively acknowledged.
+    #[inline(always)]
+    fn sack(&mut self, place: usize, now: Instant, delivered: &mut Delivered) {
+        let segment = &mut self.sent[place];
+        self.sacked += 1;
+        if segment.is(LOST | RETRANSMITTED) {
+            self.lost -= u32::from(segment.is(LOST));
+            self.retransmitted -= u32::from(segment.is(RETRANSMITTED));
+        }
         segment.marks = (segment.marks | SACKED) & !(LOST | RETRANSMITTED);
         Self::count(segment, now, delivered);
     }
@@ -592,8 +615,8 @@ impl<P: Sendable> Scoreboard<P> {
     }
 
     /// Loss detection by time (RFC 8985 §6.2 step 5): a segment is lost when one that was sent after it, at
-    /// `latest` = (send time, end), was delivered, and the `patience` is over since it was sent itself: a round trip and the reordering window. Answers
-    /// whether one was found, and when the next would be if nothing else arrives, or never.
+    /// `latest` = (send time, end), was delivered, and the `patience` is over since it was sent itself: a round trip and the
+    /// reordering window. Answers whether one was found, and when the next would be if nothing else arrives, or never.
     #[inline(always)]
     pub fn find_losses_by_time(
         &mut self,
