@@ -68,7 +68,7 @@ impl<T: Part> Slots<T> {
         }
         let i = self.passed + n as usize;
         while i / BLOCK >= self.blocks.len() {
-            self.blocks.push_back(Box::new(std::array::from_fn(|_| T::free_slot())));
+            self.add_block();
         }
         let slot = &mut self.blocks[i / BLOCK][i % BLOCK];
         let there = T::slot_len(slot);
@@ -78,6 +78,11 @@ impl<T: Part> Slots<T> {
         *slot = piece.into_slot();
         self.taken += 1;
         len
+    }
+
+    #[cold]
+    fn add_block(&mut self) {
+        self.blocks.push_back(Box::new(std::array::from_fn(|_| T::free_slot())));
     }
 
     /// Whether `len` bytes that begin at the first gap and were not in the slots fill its first slot: they are then done with.
