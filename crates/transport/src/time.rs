@@ -74,6 +74,16 @@ impl Instant {
         self.0 == u64::MAX
     }
 
+    /// Whether a timer for this moment expires by `now`; then it runs no more.
+    #[inline(always)]
+    pub fn expires(&mut self, now: Instant) -> bool {
+        let expires = *self <= now;
+        if expires {
+            *self = Instant::NEVER;
+        }
+        expires
+    }
+
     /// Whether it is the beginning of the clock, which also stands for what has not happened yet.
     #[inline(always)]
     pub const fn is_zero(self) -> bool {

@@ -472,7 +472,7 @@ impl<P: Sendable> Connection<P> {
 
     /// Whether the connection has no subflow left and waits for one.
     pub fn is_interrupted(&self) -> bool {
-        !self.control.interrupted_until.is_never()
+        self.control.is_interrupted()
     }
 
     /// The state of a subflow by its name in RFC 9293 §3.3.2. Panics when there is no such subflow.
@@ -678,7 +678,7 @@ impl<P: Sendable> Connection<P> {
 
     /// The timers of the data level, and of the scheduler.
     pub(super) fn own_timers(&self) -> [Instant; 3] {
-        [self.timers.retransmit_at(), self.timers.probe_at(), self.control.scheduler_at]
+        [self.timers.retransmit_at(), self.timers.probe_at(), self.control.scheduler_at()]
     }
 
     pub(super) fn learn_key(&mut self, key: u64) {

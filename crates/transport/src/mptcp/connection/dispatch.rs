@@ -201,7 +201,7 @@ impl<P: Sendable> Connection<P> {
                 Answer::More
             }
             Decision::Wait { until } => {
-                self.control.scheduler_at = until;
+                self.control.ask_scheduler_at(until);
                 self.wake_by(until);
                 Answer::Pause(Pause::Waits)
             }

@@ -44,8 +44,8 @@ impl<P: Sendable> Connection<P> {
             PathAction::SetBackup { local_id, remote_id, backup } => self.set_backup(local_id, remote_id, backup),
             PathAction::Close { local_id, remote_id } => self.close_path(now, local_id, remote_id),
             PathAction::WakeAt { at } => {
-                self.control.path_at = self.control.path_at.min(at.max(now + Duration::NANOSECOND));
-                self.arm_control(self.control.path_at);
+                let at = self.control.ask_path_manager_by(at.max(now + Duration::NANOSECOND));
+                self.arm_control(at);
             }
         }
         self.observe(now, None);
@@ -63,8 +63,7 @@ impl<P: Sendable> Connection<P> {
     }
 
     pub(super) fn path_timer(&mut self, now: Instant) {
-        if self.control.path_at <= now {
-            self.control.path_at = Instant::NEVER;
+        if self.control.asks_path_manager(now) {
             self.manage_paths(now, PathEvent::Timer);
         }
     }
@@ -80,10 +79,9 @@ impl<P: Sendable> Connection<P> {
             if orderly {
                 self.finish(Event::Closed);
             } else if self.may_join() && self.config.keep_without_subflow_ns > 0 {
-                // An attempt to join that failed does not prolong it.
                 let until = now.saturating_add(Duration::from_nanos(self.config.keep_without_subflow_ns));
-                self.control.interrupted_until = self.control.interrupted_until.min(until);
-                self.arm_control(self.control.interrupted_until);
+                let at = self.control.interrupt(until);
+                self.arm_control(at);
             } else {
                 self.finish(Event::Aborted);
             }
@@ -95,10 +93,10 @@ impl<P: Sendable> Connection<P> {
 
     /// There is a subflow again: what is due at the data level goes out on it.
     pub(super) fn resume(&mut self, now: Instant) {
-        if self.control.interrupted_until.is_never() {
+        if !self.control.is_interrupted() {
             return;
         }
-        self.control.interrupted_until = Instant::NEVER;
+        self.control.resume();
         self.ending.repeat_data_fin();
         self.reinject_uncarried(now, ReinjectionReason::Resumed);
         self.timers.begin_anew();

@@ -94,7 +94,7 @@ impl<P: Sendable> Connection<P> {
 
     /// The timer of what is due at the level of MPTCP expires at `at` at the latest.
     pub(super) fn arm_control(&mut self, at: Instant) {
-        self.control.next_at = self.control.next_at.min(at);
+        self.control.look_by(at);
         self.wake_by(at);
     }
 

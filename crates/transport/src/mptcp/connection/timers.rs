@@ -27,7 +27,7 @@ impl<P: Sendable> Connection<P> {
 
     /// When the first of all timers expires.
     fn earliest(&self) -> Instant {
-        let own = self.own_timers().into_iter().fold(self.control.next_at, Ord::min);
+        let own = self.own_timers().into_iter().fold(self.control.next_at(), Ord::min);
         self.subflows.iter().map(|s| s.deadline()).fold(own, Ord::min)
     }
 
@@ -64,11 +64,10 @@ impl<P: Sendable> Connection<P> {
         if self.timers.takes_probe(now) {
             self.probe_timer(now);
         }
-        if self.control.scheduler_at <= now {
-            self.control.scheduler_at = Instant::NEVER;
+        if self.control.asks_scheduler(now) {
             self.due.data = true;
         }
-        if self.control.next_at <= now {
+        if self.control.next_at() <= now {
             self.control_timer(now);
         }
         self.observe(now, None);
@@ -191,12 +190,12 @@ impl<P: Sendable> Connection<P> {
     /// What is due at the level of MPTCP: announcements, MP_FAIL, removed addresses, the path manager, and a connection
     /// that was without subflows for too long.
     fn control_timer(&mut self, now: Instant) {
-        self.control.next_at = Instant::NEVER;
+        self.control.look();
         if self.level.is_multipath() && !self.ending.has_finished() {
             self.announcement_timer(now);
             self.path_timer(now);
         } else {
-            self.control.path_at = Instant::NEVER;
+            self.control.forget_path_manager();
             self.addresses.forget_announcements();
         }
         for r in 0..self.subflows.len() {
@@ -204,23 +203,20 @@ impl<P: Sendable> Connection<P> {
                 self.fail_timer(now, r);
             }
             if let Some(signalling) = &mut self.contexts[r].signalling {
-                if signalling.keepalive_at <= now {
-                    signalling.keepalive_at = Instant::NEVER;
+                if signalling.keepalive_at.expires(now) {
                     signalling.keepalive_due = true;
                     self.due.signals.insert(r);
                 }
-                if signalling.pause_until <= now {
-                    signalling.pause_until = Instant::NEVER;
+                if signalling.pause_until.expires(now) {
                     self.due.signals.insert(r);
                 }
-                if signalling.removal_at <= now {
-                    signalling.removal_at = Instant::NEVER;
+                if signalling.removal_at.expires(now) {
                     self.removal_timer(now, r);
                 }
             }
         }
         self.interruption_timer(now);
-        let own = self.control.path_at.min(self.control.interrupted_until);
+        let own = self.control.own_at();
         let own = if self.signalling_subflow(None).is_some() { own.min(self.addresses.next_due()) } else { own };
         let next_at = self.contexts.iter().map(SubflowContext::due_at).fold(own, Ord::min);
         self.arm_control(next_at);
@@ -228,8 +224,7 @@ impl<P: Sendable> Connection<P> {
 
     /// Nobody has joined in time.
     fn interruption_timer(&mut self, now: Instant) {
-        if self.control.interrupted_until <= now {
-            self.control.interrupted_until = Instant::NEVER;
+        if self.control.gives_up(now) {
             let cause = self.ending.cause().unwrap_or(AbortReason::TimedOut);
             self.give_up(now, cause);
         }
