@@ -108,7 +108,7 @@ def test_the_first_difference_is_told(
         assert "m-server to 10.0.0.1: ACK seq " in lines[1]
 
 
-def test_acknowledgments_of_two_subflows_at_one_time_have_no_order(tmp_path: Path) -> None:
+def test_packets_of_two_subflows_at_one_time_have_no_order(tmp_path: Path) -> None:
     for name, (fast_ms, slow_ms) in (("a", (1, 2)), ("b", (2, 1))):
         # Within the tolerance of a tick, in either order.
         for path, time_ms in (("fast", fast_ms), ("slow", slow_ms)):

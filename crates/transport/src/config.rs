@@ -92,9 +92,9 @@ declared! {
         window_validation: WindowValidation = word("window_validation", "rfc7661", WindowValidation::WORDS),
         /// spread segments over the round trip, in groups of a millisecond as Linux does
         pacing: bool = flag("pacing", false),
-        /// of TCP connections, send segments in the groups in which Linux hands them to its network device (segmentation offload):
-        /// the last of a group carries PSH, and a small group may wait for the next acknowledgment. Of Multipath TCP with the
-        /// scheduler `linux`, segments have the kernel's size: DATA_ACKs have 4 bytes until data comes
+        /// send segments in the groups in which Linux hands them to its network device (segmentation offload), of TCP and of
+        /// Multipath TCP with the scheduler `linux`: the last of a group carries PSH, and a small group may wait for the next
+        /// acknowledgment. Of the latter, segments also have the kernel's size: DATA_ACKs have 4 bytes until data comes
         tso: bool = flag("tso", false),
         /// what a receiver does while data is missing: `"usual"` acknowledges each segment that comes behind the hole, with the
         /// window that it told before; with `"linux"` the window grows with such segments, and when three were acknowledged, the

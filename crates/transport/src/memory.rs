@@ -18,6 +18,12 @@ pub fn of_segment(len: u64) -> u64 {
     DESCRIPTION_BYTES + (len + AROUND_BYTES).next_power_of_two()
 }
 
+/// What is left at the end of the buffer of a packet with `len` bytes of data.
+#[must_use]
+pub fn tail_of_segment(len: u64) -> u64 {
+    (len + AROUND_BYTES).next_power_of_two() - (len + AROUND_BYTES)
+}
+
 /// Data in 256 bytes of memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Ratio(u8);
@@ -59,6 +65,7 @@ mod tests {
         assert_eq!(Ratio::of_segment(1424), Ratio(158)); // 1,424 · 256 / 2,304 = 158.2
         assert_eq!(Ratio::of_segment(1448), Ratio(160)); // TCP: 160.9
         assert_eq!(of_segment(304), 1280); // 764: 1,024, and 256
+        assert_eq!(tail_of_segment(1424), 164); // 2,048 less 1,884
     }
 
     #[test]

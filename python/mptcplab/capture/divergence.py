@@ -87,7 +87,25 @@ def parting(one: Sequence[Sent], other: Sequence[Sent]) -> Divergence | None:
     if not found:
         return None
     time_ns, what, a, b = min(found, key=lambda each: each[0])
+    if b is None and a is not None and (elsewhere := _elsewhere(a, other)) is not None:
+        what, b = "the subflow", elsewhere
+    elif a is None and b is not None and (elsewhere := _elsewhere(b, one)) is not None:
+        what, a = "the subflow", elsewhere
     return Divergence(sum(each.time_ns < time_ns for each in one), what, a, b)
+
+
+def _elsewhere(packet: Sent, packets: Iterable[Sent]) -> Sent | None:
+    """What the same host sends instead at that time on another subflow."""
+    return next(
+        (
+            each
+            for each in packets
+            if (each.host, each.length) == (packet.host, packet.length)
+            and each.place != packet.place
+            and abs(each.time_ns - packet.time_ns) <= TOLERANCE_NS
+        ),
+        None,
+    )
 
 
 def unpushed(packets: Iterable[Sent]) -> list[Sent]:
@@ -98,7 +116,8 @@ def unpushed(packets: Iterable[Sent]) -> list[Sent]:
 def unclosed(packets: Sequence[Sent]) -> list[Sent]:
     """Without what closes subflows over which one host sends data: up to the last of it, and its acknowledgment.
 
-    When a connection is closed its applications decide. A subflow with data of both hosts is left as it is.
+    When a connection is closed its applications decide. A subflow with data of both hosts is left as it is. One without
+    data has no say once that of the others has ended.
     """
     ends: dict[int, dict[str, int]] = {}
     for each in packets:
@@ -107,6 +126,8 @@ def unclosed(packets: Sequence[Sent]) -> list[Sent]:
             of_flow[each.host] = max(of_flow.get(each.host, 0), each.sequence + each.length)
     found, over = [], set[int]()
     for each in packets:
+        if each.flow not in ends and ends and over.issuperset(ends):
+            continue
         if len(ends.get(each.flow, ())) != 1:
             found.append(each)
             continue
@@ -126,21 +147,18 @@ def _without(flags: str, flag: str) -> str:
 
 
 def streams(packets: Iterable[Sent]) -> dict[tuple[str, str], list[Sent]]:
-    """What is compared in its order: what a host sends, but each subflow's acknowledgments by themselves.
+    """What is compared in its order: what a host sends on a path.
 
-    Acknowledgments that leave on two subflows at one time have no order that would mean anything.
+    What leaves on two paths at one time goes over different links: no order of theirs would mean anything.
     """
     found: dict[tuple[str, str], list[Sent]] = {}
     for each in packets:
-        bare = each.length == 0 and each.flags == "ACK"
-        found.setdefault((each.host, each.place if bare else ""), []).append(each)
+        found.setdefault((each.host, each.place), []).append(each)
     return found
 
 
 def difference(one: Sent, other: Sent) -> str | None:
     """What differs first between two packets; None when they are alike."""
-    if one.host == other.host and one.place != other.place:
-        return "the subflow"
     for what, attribute in (
         ("the sender", "host"),
         ("the flags", "flags"),

@@ -120,8 +120,9 @@ pub struct Counters {
     pub segment_bytes: u32,
     /// Nothing was heard of it for so long that its data went to others; only under [`Repair::Kernel`](super::Repair).
     pub silent: bool,
-    /// Segments leave in groups, as the kernel's ([`TcpOptions::tso`](crate::TcpOptions::tso)).
-    pub in_groups: bool,
+    /// Where segments leave in groups, as the kernel's ([`TcpOptions::tso`](crate::TcpOptions::tso)): those that are not
+    /// acknowledged, and whether the window had room behind one that left at this instant.
+    pub groups: Option<(u64, bool)>,
 }
 
 /// A piece of the stream that is under way.

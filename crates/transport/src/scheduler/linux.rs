@@ -1,22 +1,16 @@
 //! The scheduler of Linux 5.19 and later ("default" of the upstream kernel; docs/decisions/0006).
 
-use super::linux_memory::{EXACT_OVERHEAD_BYTES, MAX_BUFFER_MIB, MIB, SendBuffer, memory, memory_with, pace};
+use super::linux_memory::{MAX_BUFFER_MIB, MIB, SendBuffer, memory, pace};
+use super::linux_pages::{Edges, Pages};
 use super::{Context, Decision, Demand, PacketScheduler, Repair, SubflowSet, usable};
 use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::congestion::View;
 use crate::plugin::Origin;
-use crate::tcp::socket_queue::buffer_limit;
+use crate::tcp::socket_queue::{OVERHEAD_BYTES as EXACT_OVERHEAD_BYTES, buffer_limit};
 use crate::time::{Duration, Instant};
 
 /// 64 KiB less the largest headers.
 const BURST_BYTES: u64 = 65_423;
-/// The data of a page of the socket: it is bound whole.
-const PAGE_BYTES: u64 = 32_768;
-/// What an application writes at once.
-const WRITE_BYTES: u64 = 65_536;
-/// An application that has much to send leaves no more than this unbound (TCP_NOTSENT_LOWAT of the programs of the engine
-/// `linux`), and comes back at half of it.
-const UNBOUND_BYTES: u64 = 128 * 1024;
 /// For so long after it has sent something the kernel waits for more room in the window, to send it with.
 const DEFERRED: Duration = Duration::from_millis(1);
 /// `tcp_wmem`: the least send buffer, which the socket has beside those of its subflows.
@@ -38,10 +32,8 @@ pub struct Linux {
     linger: Linger,
     limits: Vec<Limit>,
     buffers: Vec<SendBuffer>,
-    /// The end of what the socket took from the application.
-    accepted: u64,
-    /// The application waits for room.
-    full: bool,
+    /// What the socket took from the application.
+    pages: Pages,
     /// What the socket took waits for room on the subflow where it would linger least.
     held: bool,
     /// Where data is bound now, and how many bytes more.
@@ -85,11 +77,6 @@ struct Limit {
     seen_at: Instant,
 }
 
-/// The end of the page that holds `at`.
-fn page_end(at: u64) -> u64 {
-    (at / PAGE_BYTES + 1).saturating_mul(PAGE_BYTES)
-}
-
 /// The choice for new data (`mptcp_subflow_get_send`).
 #[derive(Clone, Debug, Default)]
 struct Linger {
@@ -97,15 +84,20 @@ struct Linger {
     paces: Vec<f64>,
 }
 
+/// Whether subflow `r` works, and is no backup unless no other works.
+fn may_carry(r: usize, group: &[View], buffers: &[SendBuffer]) -> bool {
+    let works = |r: usize| group[r].active && buffers[r].open;
+    works(r) && (!group[r].backup || !(0..group.len()).any(|other| works(other) && !group[other].backup))
+}
+
 impl Linger {
     /// Where the next data goes, and how many bytes; `window_bytes` is what the peer allows, more than 0. None: the one
     /// where it would linger least has its buffer full, and no other is asked.
     fn choose(&mut self, group: &[View], buffers: &[SendBuffer], window_bytes: u64) -> Option<(usize, u64)> {
         self.paces.resize(group.len().max(self.paces.len()), 0.0);
-        let works = |r: usize| group[r].active && buffers[r].open;
-        let only_backups = !(0..group.len()).any(|r| works(r) && !group[r].backup);
         let mut best: Option<(usize, f64)> = None;
-        for (r, v) in group.iter().enumerate().filter(|&(r, v)| works(r) && (only_backups || !v.backup)) {
+        for r in (0..group.len()).filter(|&r| may_carry(r, group, buffers)) {
+            let v = &group[r];
             if self.paces[r] == 0.0 {
                 self.paces[r] = pace(v);
             }
@@ -128,8 +120,7 @@ impl Linux {
             linger: Linger::default(),
             limits: Vec::new(),
             buffers: Vec::new(),
-            accepted: 0,
-            full: false,
+            pages: Pages::default(),
             held: false,
             burst: None,
         }
@@ -156,64 +147,56 @@ impl Linux {
         }
         let counters = context.counters(r);
         let (sent, waiting) = (counters.unacknowledged_bytes, (counters.queued_bytes, counters.queued_buffers));
-        let held_bytes = if counters.in_groups {
-            memory_with(EXACT_OVERHEAD_BYTES, sent, waiting, &group[r])
-        } else {
-            memory(sent, waiting, &group[r])
+        let held_bytes = match counters.groups {
+            Some((groups, _)) => sent + waiting.0 + EXACT_OVERHEAD_BYTES * (groups + waiting.1),
+            None => memory(sent, waiting, &group[r]),
         };
         SendBuffer { held_bytes, limit_bytes: self.limits[r].bytes, open: !counters.silent }
     }
 
-    /// The application writes, if it may. Once at most [`WRITE_BYTES`].
-    fn accept(&mut self, context: &Context) {
-        let (una, nxt) = (context.acknowledged_bytes, context.sent_bytes);
-        let write_end = nxt + context.unsent_bytes;
-        let limit = LEAST_BUFFER_BYTES + self.limits.iter().map(|limit| limit.bytes).sum::<u64>();
-        self.accepted = self.accepted.max(nxt).min(write_end);
-        if self.full && 3 * (self.accepted - una) <= 2 * limit && 2 * (self.accepted - nxt) < UNBOUND_BYTES {
-            self.full = false;
-        }
-        let write_ends = write_end.min(self.accepted.saturating_add(WRITE_BYTES));
-        while !self.full && self.accepted < write_ends {
-            self.full = self.accepted - una >= limit || self.accepted - nxt >= UNBOUND_BYTES;
-            if !self.full {
-                self.accepted = write_ends.min(page_end(self.accepted));
-            }
-        }
+    /// The application writes, if it may: at most once, or as long as there is room.
+    fn accept(&mut self, context: &Context, all: bool) {
+        self.pages.accept(Edges::of(context), self.socket_limit(), all);
+    }
+
+    /// The send buffer of the socket.
+    fn socket_limit(&self) -> u64 {
+        LEAST_BUFFER_BYTES + self.limits.iter().map(|limit| limit.bytes).sum::<u64>()
     }
 
     /// How much of the data asked about is in its first page.
     fn page_bytes(&self, context: &Context) -> u64 {
-        let page_bytes = context.available_bytes.min(page_end(context.place) - context.place);
-        if context.place < context.sent_bytes {
-            return page_bytes; // it was bound before, and came back
-        }
-        page_bytes.min(self.accepted.saturating_sub(context.sent_bytes))
+        context.available_bytes.min(self.pages.piece_bytes(context.place))
     }
 
-    /// The next page goes where the burst goes, or begins another one.
+    /// The next page goes where the burst goes, or begins another one. The application writes when all is bound, or nothing can
+    /// be.
     fn bind(&mut self, group: &[View], context: &Context) -> Decision {
         self.look(group, context);
         self.held = false;
         loop {
+            for r in 0..group.len() {
+                self.buffers[r] = self.send_buffer(r, group, context);
+            }
             if let Some((r, left)) = self.burst.take() {
-                let (buffer, bytes) = (self.send_buffer(r, group, context), self.page_bytes(context));
-                if left > 0 && bytes > 0 && buffer.held_bytes < buffer.limit_bytes {
+                let (buffer, bytes) = (self.buffers[r], self.page_bytes(context));
+                let fits = buffer.held_bytes < buffer.limit_bytes && may_carry(r, group, &self.buffers);
+                if left > 0 && bytes > 0 && fits {
                     self.burst = Some((r, left.saturating_sub(bytes)));
                     return Decision::Bind { on: SubflowSet::one(r), bytes };
                 }
             }
-            self.accept(context);
+            if self.page_bytes(context) == 0 {
+                self.accept(context, false);
+            }
             if self.page_bytes(context) == 0 {
                 return Decision::Wait { until: Instant::NEVER };
-            }
-            for r in 0..group.len() {
-                self.buffers[r] = self.send_buffer(r, group, context);
             }
             let returned = context.place < context.sent_bytes;
             let window_bytes = if returned { u64::MAX } else { context.free_window_bytes };
             self.burst = self.linger.choose(group, &self.buffers, window_bytes);
             if self.burst.is_none() {
+                self.accept(context, true);
                 self.held = true;
                 return Decision::Wait { until: Instant::NEVER };
             }
@@ -247,7 +230,7 @@ impl PacketScheduler for Linux {
     fn when_dry(&mut self, group: &[View], context: &Context) {
         self.burst = None;
         self.look(group, context);
-        self.accept(context);
+        self.accept(context, true);
     }
 
     /// Buffers of subflows that were acknowledged something, and whose windows are not filled, grow with the window
@@ -264,13 +247,15 @@ impl PacketScheduler for Linux {
             }
             limit.seen_bytes = counters.acknowledged_bytes;
             let since = context.now - std::mem::replace(&mut limit.seen_at, context.now);
-            if self.full && (since < DEFERRED || f64::from(view.in_flight) < view.cwnd.floor()) {
+            let had_room = counters.groups.map_or(since < DEFERRED, |(_, had_room)| had_room);
+            if self.pages.full && (had_room || f64::from(view.in_flight) < view.cwnd.floor()) {
                 let wanted = buffer_limit(view.cwnd, counters.segment_bytes, self.largest_bytes);
                 grown |= wanted > limit.bytes;
                 limit.bytes = limit.bytes.max(wanted);
             }
         }
-        if grown { Decision::Pass } else { Decision::Blocked }
+        let woken = self.pages.wake(Edges::of(context), self.socket_limit());
+        if grown || woken { Decision::Pass } else { Decision::Blocked }
     }
 
     fn holds_data(&self) -> bool {

@@ -6,8 +6,6 @@ use crate::tcp::socket_queue::{PACKET_FRAME_BYTES, PACKET_HEAD_BYTES};
 
 /// What a buffer of data costs besides the data.
 const OVERHEAD_BYTES: u64 = PACKET_HEAD_BYTES + PACKET_FRAME_BYTES;
-/// The same as measured on Linux 6.12, where the sender is to be exact.
-pub(super) use crate::tcp::socket_queue::OVERHEAD_BYTES as EXACT_OVERHEAD_BYTES;
 /// Largest payload of one buffer that was sent.
 const WHOLE_BYTES: u64 = 1 << 16;
 /// One MiB.
@@ -34,21 +32,11 @@ pub(super) struct SendBuffer {
 
 /// Memory that data takes: what waits, so many bytes in so many buffers, and what was sent in smaller ones, each of as much as is paced out
 /// in a millisecond, of two segments at least (`tcp_tso_autosize`).
-pub(super) fn memory(sent_bytes: u64, waiting: (u64, u64), v: &View) -> u64 {
-    memory_with(OVERHEAD_BYTES, sent_bytes, waiting, v)
-}
-
-/// The same, with so many bytes beside the data of each buffer.
-pub(super) fn memory_with(
-    overhead_bytes: u64,
-    sent_bytes: u64,
-    (waiting_bytes, waiting_buffers): (u64, u64),
-    v: &View,
-) -> u64 {
+pub(super) fn memory(sent_bytes: u64, (waiting_bytes, waiting_buffers): (u64, u64), v: &View) -> u64 {
     // Two segments of more than half of `WHOLE_BYTES` leave together all the same.
     let at_once = ((pace(v) / 1024.0) as u64).min(WHOLE_BYTES).max(2 * u64::from(v.mss));
     let buffers = sent_bytes.div_ceil(at_once) + waiting_buffers;
-    sent_bytes + waiting_bytes + overhead_bytes * buffers
+    sent_bytes + waiting_bytes + OVERHEAD_BYTES * buffers
 }
 
 #[cfg(test)]
@@ -68,9 +56,6 @@ mod tests {
         // A first window of 64,384 bytes was bound in buffers of 31,240, 31,240 and 1,904 bytes. Ten segments of the first have
         // left, in pairs.
         assert_eq!(memory(14_200, (17_040 + 31_240 + 1_904, 3), &slow), 64_384 + (5 + 3) * 896);
-        // On Linux 6.12 buffers cost 960 bytes each: 22 segments have left in pairs, 32,752 bytes wait in three buffers.
-        let exact = memory_with(EXACT_OVERHEAD_BYTES, 31_328, (32_752, 3), &View { mss: 1_424, ..slow });
-        assert_eq!(exact, 64_080 + (11 + 3) * 960);
         // 1.2·500·1420 B/20 ms are 41,601 B.
         assert_eq!(memory(50_000, (0, 0), &view(500.0, 20)), 50_000 + 2 * 896);
         // Two segments of 40,000 B are more than a buffer's 65,536 B, and leave together: 100,000 B in two buffers.

@@ -10,6 +10,7 @@ mod dmptcp_online;
 mod ecf;
 mod linux;
 mod linux_memory;
+mod linux_pages;
 mod min_rtt;
 mod opportunistic;
 mod otias;

@@ -71,6 +71,13 @@ impl Acknowledging {
         self.quick > 0 && !self.answers
     }
 
+    /// Whether one is due only as so many segments have come, and the timer of a delayed one is not about to expire
+    /// (`tcp_send_delayed_ack`: in a quarter of a delay, which half of the last one and the pause since make up).
+    pub fn is_due_by_count(&self, now: Instant) -> bool {
+        let about_to_expire = self.deadline <= now + self.delay() * 3 / 10;
+        self.pending >= u16::from(self.every) && !self.has_budget() && !about_to_expire
+    }
+
     /// Data came behind a hole, or filled one: its acknowledgment may wait for so long, with at most [`WAITING`] others.
     #[cold]
     pub fn data_at_hole(&mut self, now: Instant, wait: Duration) {
@@ -168,6 +175,19 @@ mod tests {
             }
         }
         after
+    }
+
+    /// Linux 6.12: of an acknowledgment that was delayed for 40 ms, after 28 ms without data 12 are left, which is a quarter of 20 + 28.
+    #[test]
+    fn one_that_is_due_by_count_leaves_at_once_where_its_timer_is_about_to_expire() {
+        let by_count = |pause_ms: u64| {
+            let mut ack = Acknowledging::new(&TcpOptions { quick_acks: 0, ..TcpOptions::default() });
+            ack.data_in_order(Instant::from_millis(100));
+            assert!(!ack.is_due_by_count(Instant::from_millis(100)), "one segment");
+            ack.data_in_order(Instant::from_millis(100 + pause_ms));
+            ack.is_due_by_count(Instant::from_millis(100 + pause_ms))
+        };
+        assert_eq!([1, 20, 27, 28, 39].map(by_count), [true, true, true, false, false]);
     }
 
     /// Linux 6.12 over 30 Mbit/s and 133 ms: an acknowledgment was delayed at 801 ms, and what waited behind a hole left at 842.

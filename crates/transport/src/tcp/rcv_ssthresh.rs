@@ -27,6 +27,8 @@ pub struct RcvSsthresh {
     pub ratio: Ratio,
     /// The end of the window that the last acknowledgment told, as a place on the subflow; 0 where the window may shrink on it.
     pub told: u64,
+    /// The window that the last acknowledgment announced, in bytes (`rcv_wnd`).
+    pub announced: u32,
 }
 
 impl RcvSsthresh {
@@ -44,6 +46,7 @@ impl RcvSsthresh {
             longest: EXPECTED_BYTES.min(mss),
             ratio: Ratio::ASSUMED,
             told: 1 + told,
+            announced: told as u32,
         }
     }
 

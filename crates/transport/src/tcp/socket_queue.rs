@@ -39,6 +39,19 @@ pub struct Edges {
     pub window: u64,
 }
 
+/// Buffers of data that have not left, the first of them partly perhaps.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    /// All bytes.
+    pub bytes: u64,
+    /// Those of the first buffer.
+    pub first: u64,
+    /// Another follows.
+    pub more: bool,
+    /// The first gets no more data, as what follows does not continue it.
+    pub ended: bool,
+}
+
 /// A buffer that is not wholly sent.
 #[derive(Clone, Copy, Debug)]
 struct Buffer {
@@ -88,10 +101,24 @@ impl SocketQueue {
         }
     }
 
-    /// Unsent bytes, those of the first buffer, and whether another is behind it.
-    pub fn first(&self, nxt: u64) -> (u64, u64, bool) {
+    /// What has not left.
+    pub fn first(&self, nxt: u64) -> Waiting {
         let first = self.unsent.front().map_or(0, |buffer| buffer.end.saturating_sub(nxt));
-        (self.written.saturating_sub(nxt), first, self.unsent.len() > 1)
+        let bytes = self.written.saturating_sub(nxt);
+        Waiting { bytes, first, more: self.unsent.len() > 1, ended: false }
+    }
+
+    /// A group has left up to `nxt`, and the peer has all up to `una`.
+    pub fn note_group(&mut self, una: u64, nxt: u64) {
+        self.sent.push_back(nxt);
+        while self.sent.front().is_some_and(|&end| end <= una) {
+            self.sent.pop_front();
+        }
+    }
+
+    /// Groups that end beyond `una`.
+    pub fn groups_beyond(&self, una: u64) -> u64 {
+        (self.sent.len() - self.sent.partition_point(|&end| end <= una)) as u64
     }
 
     /// A group has left, up to `nxt`. Answers whether a buffer that was pushed ends in it.
@@ -256,7 +283,8 @@ mod tests {
         assert_eq!(segments(&queue), [66.0], "the application has not run yet");
         queue.arrive(Instant::from_nanos(3), edges, &view(34.0, 34));
         assert_eq!(segments(&queue), [85.0, 112.0, 139.0, 166.0]);
-        assert_eq!(queue.first(58 * MSS), (108 * MSS, 27 * MSS, true));
+        let waiting = queue.first(58 * MSS);
+        assert_eq!((waiting.bytes, waiting.first, waiting.more), (108 * MSS, 27 * MSS, true));
         // 64 KiB are left when 122 have been sent; a window of 150,016 bytes allows buffers of 45.
         edges.window = 150_016;
         for nxt in (60..=122).step_by(2) {

@@ -5,7 +5,7 @@
 //! Linux 6.12, `net/ipv4/tcp_output.c`: `tcp_tso_autosize` and `tcp_tso_segs` (how many segments a group may have),
 //! `tcp_cwnd_test` (at most half of the window), `tcp_tso_should_defer` (whether to wait), `__tcp_transmit_skb` (PSH).
 
-use super::socket_queue::{Edges, MOST_BYTES, SocketQueue};
+use super::socket_queue::{Edges, MOST_BYTES, SocketQueue, Waiting};
 use crate::congestion::{Phase, View};
 use crate::time::{Duration, Instant};
 
@@ -30,12 +30,22 @@ pub struct Ready {
     pub open: u64,
     /// When the oldest outstanding segment was sent.
     pub first_sent_at: Option<Instant>,
+    /// What a segment holds beside timestamps (`mss_cache`): the options of Multipath TCP, which [`View::mss`] leaves out, do not count
+    /// where rates and windows are compared.
+    pub segment: u32,
 }
+
+/// What a subflow heard of and was given when a group of it was put off: nothing else ends that.
+type Occasion = (u64, u64, u32, u64);
 
 /// The groups of a subflow.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
     queue: SocketQueue,
+    /// A group of Multipath TCP waits since then.
+    put_off: Option<Occasion>,
+    /// When the window had room behind a group.
+    had_room_at: Option<Instant>,
     /// Segments of the present group that have not left.
     left: u32,
     /// It has several.
@@ -53,24 +63,46 @@ impl Groups {
             return true;
         }
         self.queue.arrive(ready.now, ready.edges, view);
-        if ready.now != self.outstanding.0 {
-            let bytes = ready.edges.nxt.saturating_sub(ready.edges.una);
-            self.outstanding = (ready.now, bytes.div_ceil(view.mss.into()));
-        }
-        let most = most_segments(pacing_rate(view, self.outstanding.1), view);
-        if self.should_wait(ready, view, most) {
+        let most = self.most(ready, view);
+        if self.should_wait(ready, self.queue.first(ready.edges.nxt), view, most) {
             self.queue.look(ready.now, ready.edges.nxt, view);
             if !self.queue.fill_first(ready.now, ready.edges, view) {
                 return false;
             }
         }
-        let mss = u64::from(view.mss);
-        let (unsent, ..) = self.queue.first(ready.edges.nxt);
-        let there = unsent.min(ready.open).div_ceil(mss);
+        self.begin(self.queue.first(ready.edges.nxt).bytes.min(ready.open), view, most);
+        true
+    }
+
+    /// The same of what a scheduler has bound to a subflow of Multipath TCP; edges are the subflow's.
+    pub fn may_send_bound(&mut self, ready: Ready, waiting: Waiting, view: &View) -> bool {
+        if self.left > 0 {
+            return true;
+        }
+        let most = self.most(ready, view);
+        let occasion = (ready.edges.una, ready.edges.nxt + waiting.bytes, view.in_flight, view.cwnd.to_bits());
+        if self.put_off == Some(occasion) || self.should_wait(ready, waiting, view, most) {
+            self.put_off = Some(occasion);
+            return false;
+        }
+        self.begin(waiting.first.min(ready.open), view, most);
+        true
+    }
+
+    /// The most segments of a group that leaves now.
+    fn most(&mut self, ready: Ready, view: &View) -> u64 {
+        if ready.now != self.outstanding.0 {
+            let bytes = ready.edges.nxt.saturating_sub(ready.edges.una);
+            self.outstanding = (ready.now, bytes.div_ceil(view.mss.into()));
+        }
+        most_segments(pacing_rate(view, self.outstanding.1, ready.segment), view)
+    }
+
+    fn begin(&mut self, bytes: u64, view: &View, most: u64) {
         let half = (view.cwnd as u64 / 2).max(1);
+        let there = bytes.div_ceil(view.mss.into());
         self.left = most.min(half).min(free(view)).min(there).max(1) as u32;
         self.several = self.left > 1;
-        true
     }
 
     /// A new segment has left, up to `nxt` of the stream. Answers whether it carries PSH: it ends a group of several, or a
@@ -81,12 +113,37 @@ impl Groups {
         self.left == 0 && (self.queue.sent(now, nxt, view) || self.several)
     }
 
-    fn should_wait(&self, ready: Ready, view: &View, most: u64) -> bool {
-        let mss = u64::from(view.mss);
+    /// The same of what was bound to a subflow of Multipath TCP, up to `nxt` of its numbers: whether it ends a group of several.
+    pub fn sent_bound(&mut self, now: Instant, (una, nxt): (u64, u64), view: &View) -> bool {
+        self.last_at = now;
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            self.queue.note_group(una, nxt);
+            if free(view) > 0 {
+                self.had_room_at = Some(now);
+            }
+        }
+        self.left == 0 && self.several
+    }
+
+    /// Whether the window had room behind a group of this instant: then the send buffer may grow (`tcp_event_new_data_sent`,
+    /// `tcp_should_expand_sndbuf`).
+    pub fn had_room(&self, now: Instant) -> bool {
+        self.had_room_at == Some(now)
+    }
+
+    /// Groups that were sent and are not wholly acknowledged up to `una`.
+    pub fn unacknowledged(&self, una: u64) -> u64 {
+        self.queue.groups_beyond(una) + u64::from(self.left > 0 && self.several)
+    }
+
+    fn should_wait(&self, ready: Ready, waiting: Waiting, view: &View, most: u64) -> bool {
+        let mss = u64::from(ready.segment);
         let limit = ready.open.min(free(view) * mss);
         let window = ready.edges.window.min(view.cwnd as u64 * mss);
-        let (_, first, more) = self.queue.first(ready.edges.nxt);
-        if (first <= mss && !more)
+        let Waiting { first, more, ended, .. } = waiting;
+        if (first <= view.mss.into() && !more)
+            || ended
             || view.phase != Phase::Open
             || ready.now > self.last_at + PATIENCE
             || limit >= most * mss
@@ -107,12 +164,12 @@ fn free(view: &View) -> u64 {
 
 /// The rate of pacing that follows from the window when so many segments are outstanding, in bytes per second
 /// (`tcp_update_pacing_rate`).
-fn pacing_rate(view: &View, outstanding: u64) -> u64 {
+fn pacing_rate(view: &View, outstanding: u64, segment: u32) -> u64 {
     let percent = if view.cwnd < (view.ssthresh / 2.0).floor() { 200 } else { 120 };
     let cwnd = (view.cwnd as u64).max(outstanding);
     match view.srtt {
         Duration::ZERO => u64::MAX,
-        srtt => (u128::from(u64::from(view.mss) * cwnd * percent) * 10_000_000 / u128::from(srtt.as_nanos())) as u64,
+        srtt => (u128::from(u64::from(segment) * cwnd * percent) * 10_000_000 / u128::from(srtt.as_nanos())) as u64,
     }
 }
 
@@ -139,13 +196,13 @@ mod tests {
 
     fn ready(now: Instant) -> Ready {
         let edges = Edges { una: 0, nxt: 0, end: 1 << 20, window: 1 << 20 };
-        Ready { now, edges, open: 1 << 20, first_sent_at: None }
+        Ready { now, edges, open: 1 << 20, first_sent_at: None, segment: 1_448 }
     }
 
     #[test]
     fn a_group_is_what_leaves_in_a_thousandth_of_a_second() {
         // 1,448 · 40 · 2 / 0.1 s = 1,158,400 bytes/s: 1,131 in 2^-10 s, less than a segment.
-        let at = |view: &View, outstanding| super::most_segments(pacing_rate(view, outstanding), view);
+        let at = |view: &View, outstanding| super::most_segments(pacing_rate(view, outstanding, 1_448), view);
         let most_segments = |view: &View| at(view, 0);
         assert_eq!(most_segments(&view(40.0, 0, 100)), 2);
         // 1,448 · 400 · 2 / 0.05 s = 23,168,000: 22,625 bytes are 15 segments; at 1.2 times the rate 13,575, which are 9.
@@ -238,5 +295,61 @@ mod tests {
             groups.clone().may_send(ready, &full)
         };
         assert_eq!((at(40), at(41), at(42)), (false, true, true));
+    }
+
+    /// 22 segments of 1,424 bytes are the first buffer, and more follows.
+    fn waiting() -> Waiting {
+        Waiting { bytes: 60_000, first: 22 * 1_424, more: true, ended: false }
+    }
+
+    #[test]
+    fn what_is_bound_leaves_in_groups_and_a_small_one_waits_for_news_of_its_subflow() {
+        // Multipath TCP's options take 24 bytes, which its rate does not know of: 1,448 · 211 · 1.2 / 0.05 s are 7,160 bytes in
+        // 2^-10 s, five segments of 1,424; by 1,424 they would be 7,042, four.
+        let view = |cwnd: f64, in_flight| View {
+            ssthresh: cwnd,
+            in_flight,
+            srtt: Duration::from_millis(50),
+            min_rtt: Duration::from_millis(50),
+            ..View::new(cwnd, 1_424)
+        };
+        let ready = |cwnd: f64, in_flight, segment| {
+            let mut groups = Groups::default();
+            let ready = Ready { segment, ..ready(Instant::from_millis(100)) };
+            assert!(groups.may_send_bound(ready, waiting(), &view(cwnd, in_flight)));
+            groups.left
+        };
+        assert_eq!((ready(211.0, 100, 1_448), ready(211.0, 100, 1_424)), (5, 4));
+        // Room for two of four, and the oldest was sent 49.5 ms ago of 50: it waits, until something else is heard or bound.
+        let mut groups = Groups { last_at: Instant::from_nanos(99_500_000), ..Groups::default() };
+        let at = |ns: u64| Ready {
+            first_sent_at: Some(Instant::from_nanos(50_500_000)),
+            ..super::tests::ready(Instant::from_nanos(ns))
+        };
+        let full = view(190.0, 188);
+        assert!(!groups.may_send_bound(at(100_000_000), waiting(), &full));
+        assert!(!groups.may_send_bound(at(200_000_000), waiting(), &full), "nothing was heard of it");
+        let more = Waiting { bytes: 61_424, ..waiting() };
+        assert!(groups.may_send_bound(at(200_000_000), more, &full), "more is bound, and the pause was long");
+        // A buffer that gets no more data does not wait.
+        let mut ended = Groups { last_at: Instant::from_nanos(99_500_000), ..Groups::default() };
+        assert!(ended.may_send_bound(at(100_000_000), Waiting { ended: true, ..waiting() }, &full));
+    }
+
+    #[test]
+    fn room_behind_a_group_is_noted_and_groups_are_counted_until_they_are_acknowledged() {
+        let (now, mut groups) = (Instant::from_millis(9), Groups::default());
+        let mut view = view(4.0, 0, 100);
+        let mut pushed = Vec::new();
+        for n in 1..=4 {
+            let mut ready = ready(now);
+            ready.edges.nxt = (n - 1) * 1_448;
+            assert!(groups.may_send_bound(ready, waiting(), &view));
+            view.in_flight += 1;
+            pushed.push((groups.sent_bound(now, (0, n * 1_448), &view), groups.had_room(now)));
+        }
+        assert_eq!(pushed, [(false, false), (true, true), (false, true), (true, true)], "behind the first group");
+        assert_eq!((groups.unacknowledged(0), groups.unacknowledged(2 * 1_448)), (2, 1));
+        assert!(!groups.had_room(Instant::from_millis(10)));
     }
 }

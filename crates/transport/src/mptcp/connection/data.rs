@@ -86,9 +86,9 @@ impl<P: Sendable> Connection<P> {
     #[inline(always)]
     fn take_echo(&mut self, r: usize, timestamps: Option<Timestamps>, len: u64, now: Instant) {
         let Some(tuning) = &mut self.rx.window.tuning else { return };
-        if tuning.shared {
+        if tuning.shared && self.config.tcp.receiver != Receiver::Linux {
             self.subflows[r].take_each_echo(timestamps, now);
-        } else if self.subflows[r].take_echo(timestamps, len, now) {
+        } else if self.subflows[r].take_echo(timestamps, len, now) && !tuning.shared {
             tuning.look_again();
         }
     }

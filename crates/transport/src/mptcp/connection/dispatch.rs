@@ -20,6 +20,7 @@ use crate::waits::Sending;
 
 /// Where a scheduler looks up what subflows have counted.
 struct Subflows<'a, P: Sendable> {
+    now: Instant,
     subflows: &'a [Subflow<P>],
     plan: Option<&'a SendPlan>,
     silence: Option<&'a Silence>,
@@ -39,7 +40,7 @@ impl<P: Sendable> Lookup for Subflows<'_, P> {
             queued_buffers: self.plan.and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.ranges() as u64),
             segment_bytes: subflow.mss(),
             silent: self.silence.is_some_and(|silence| silence.of(r).stale),
-            in_groups: subflow.has_groups(),
+            groups: subflow.groups(self.now),
         }
     }
 
@@ -99,6 +100,7 @@ macro_rules! context {
             flow_bytes: $self.tx.flow_bytes($self.ending.is_requested()),
             ended: $self.ending.is_requested(),
             subflows: &Subflows {
+                now: $now,
                 subflows: &$self.subflows,
                 plan: $self.plan.as_deref(),
                 silence: $self.silence.as_deref(),

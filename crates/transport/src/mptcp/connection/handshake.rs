@@ -10,6 +10,7 @@ use crate::mptcp::options::{CAPABLE_A, CAPABLE_C, capable};
 use crate::mptcp::state::addresses::Addresses;
 use crate::names::Tuple;
 use crate::numbers::SeqNumber;
+use crate::offset::Offset;
 use crate::path_manager::PathEvent;
 use crate::queue::Sendable;
 use crate::reassembly::{Piece, UNMAPPED};
@@ -242,9 +243,16 @@ impl<P: Sendable> Connection<P> {
             // The fourth ACK: it tells the peer that the subflow may carry data (RFC 8684 §3.2).
             self.owe_acknowledgment(r);
         } else if self.is_fully_established() {
+            self.hear_first_window(r, segment);
             self.manage_paths(now, PathEvent::FullyEstablished);
         }
         true
+    }
+
+    /// The window on a third ACK with MP_CAPABLE, which has no DATA_ACK but acknowledges the IDSN (RFC 8684 §3.3): its scale
+    /// counts, unlike that of the SYN.
+    fn hear_first_window(&mut self, r: usize, segment: &Segment<P>) {
+        self.tx.open_to(Offset::after(self.subflows[r].scales().window(segment.window)));
     }
 
     pub(super) fn syn(&mut self, now: Instant, r: usize) -> Segment<P> {

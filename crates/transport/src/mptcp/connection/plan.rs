@@ -114,7 +114,7 @@ impl<P: Sendable> Connection<P> {
     /// What waits on the first subflow that may send it.
     pub(super) fn transmit_waiting(&mut self, now: Instant, among: SubflowSet, out: &mut Outgoing<P>) -> PlannedSend {
         let subflows = self.plan.as_ref().map_or(0, |plan| plan.subflows());
-        while let Some(r) = (0..subflows).find(|&r| among.contains(r) && self.may_send_waiting(r)) {
+        while let Some(r) = (0..subflows).find(|&r| among.contains(r) && self.may_send_waiting(now, r)) {
             let first = self.plan.as_ref().and_then(|plan| plan.queue(r)).and_then(|queue| queue.first());
             let waiting = first.map_or(0, |(first, _)| first.to - first.from);
             if self.own_room(r, waiting.min(u64::from(self.views[r].mss))).is_none() {
@@ -151,12 +151,15 @@ impl<P: Sendable> Connection<P> {
 
     /// Whether the subflow has something that waits, and may send it now. A last segment that is not full waits while
     /// an earlier one is unacknowledged (Nagle's rule as Minshall changed it, which is Linux's).
-    fn may_send_waiting(&self, r: usize) -> bool {
+    fn may_send_waiting(&mut self, now: Instant, r: usize) -> bool {
         let Some(queue) = self.plan.as_ref().and_then(|plan| plan.queue(r)) else { return false };
         let Some((first, more)) = queue.first() else { return false };
         let short = !more && first.kind != Kind::Again && first.to - first.from < u64::from(self.views[r].mss);
         let held = self.config.tcp.nagle && short && queue.short_end > self.subflows[r].snd_una();
-        usable(&self.views[r]) && !held
+        let waiting = if self.subflows[r].has_groups() { queue.waiting() } else { None };
+        usable(&self.views[r])
+            && !held
+            && waiting.is_none_or(|waiting| !self.subflows[r].bound_waits_for_group(now, waiting, &self.views[r]))
     }
 
     /// The next segment of what waits on the subflow, as far as its own window allows. False: nothing of it is needed any more.
@@ -193,7 +196,8 @@ impl<P: Sendable> Connection<P> {
             self.arm_data_timer(now);
             self.first_transmission(now, r, from, payload, false, out);
             self.tell_sent(now, r, (from, len, false), if new { Sent::New } else { Sent::Reinjection });
-            if new && from + len == first.to && first.is_last_in_row() {
+            let ends_group = self.subflows[r].ends_bound_group(now, &self.views[r]);
+            if ends_group || (new && from + len == first.to && first.is_last_in_row()) {
                 // All that was bound in a row has left: PSH, as Linux has it at the end of what it hands to a subflow.
                 out.push();
             }

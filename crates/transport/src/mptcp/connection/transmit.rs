@@ -64,7 +64,10 @@ impl<P: Sendable> Connection<P> {
                 return self.transmit_due(now, out);
             }
         }
-        while let Some(r) = self.due.acks.pop() {
+        while let Some((r, read)) = self.due.pop_ack() {
+            if read {
+                self.rx.window.follow_reading();
+            }
             if self.subflows[r].acknowledging().now
                 && (self.subflows[r].is_synchronised() || self.is_challenged_early(r))
             {
@@ -117,7 +120,7 @@ impl<P: Sendable> Connection<P> {
             out.segment = self.syn(now, r);
             return true;
         }
-        if self.owes_third_ack_alone(r) {
+        if self.owes_third_ack_alone(r) || self.owes_fourth_ack_alone(r) {
             self.acknowledgment(now, r, &mut out.segment);
             return true;
         }
@@ -155,5 +158,16 @@ impl<P: Sendable> Connection<P> {
             && subflow.acknowledging().now
             && subflow.snd_nxt() == 1
             && self.owes_keys(r)
+    }
+
+    /// The same of the fourth ACK of a join (RFC 8684 §3.2): the kernel sends it before anything is bound to the subflow.
+    fn owes_fourth_ack_alone(&self, r: usize) -> bool {
+        let subflow = &self.subflows[r];
+        subflow.has_groups()
+            && subflow.join().is_some()
+            && !subflow.is_active_open()
+            && subflow.state() == State::Established
+            && subflow.acknowledging().now
+            && subflow.snd_nxt() == 1
     }
 }

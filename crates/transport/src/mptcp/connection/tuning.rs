@@ -39,6 +39,7 @@ impl<P: Sendable> Connection<P> {
     #[cold]
     pub(super) fn tune_window(&mut self, now: Instant) {
         let (read, unread) = (self.rx.window.bytes_read(), self.rx.unread());
+        let counts_memory = self.rx.counts_memory();
         let Some(tuning) = &mut self.rx.window.tuning else { return };
         // A subflow counts from its SYN on.
         let there = |s: &&Subflow<P>| {
@@ -48,7 +49,10 @@ impl<P: Sendable> Connection<P> {
         let (rtt, ratio) = self.subflows.iter().filter(there).fold((Duration::ZERO, Ratio::MOST), |(rtt, ratio), s| {
             (s.receive_rtt().max(rtt), s.rcv_ssthresh().ratio.min(ratio))
         });
-        let seen = Seen { rtt, ratio, read, unread: if tuning.shared { 0 } else { unread } };
+        let unanswered = |s: &Subflow<P>| s.state() == State::SynSent && s.snd_nxt() > 0;
+        let whole = counts_memory && self.subflows.iter().any(unanswered);
+        let mss = if whole { self.config.mss } else { counted_mss(&self.config) };
+        let seen = Seen { rtt, ratio, read, unread: if tuning.shared { 0 } else { unread }, mss };
         if tuning.next_round(now, seen) {
             let room = tuning.room();
             let data = room.ratio.data(room.memory.into());

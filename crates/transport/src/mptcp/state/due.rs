@@ -15,6 +15,8 @@ pub struct Due {
     pub pushed: SubflowSet,
     /// New data or reinjections may find a subflow with room.
     pub data: bool,
+    /// What came with PSH was read: of Linux what others owe has left before.
+    pub is_read: bool,
     /// F-RTO may wait for new data on a subflow: see `release_retransmissions`.
     pub frto_waits: bool,
 }
@@ -26,9 +28,41 @@ impl Due {
         !self.is_before_data() && self.acks.0 == 0 && !self.data
     }
 
+    /// The next subflow that owes an acknowledgment, and whether what came was read before.
+    #[inline(always)]
+    pub fn pop_ack(&mut self) -> Option<(usize, bool)> {
+        if self.is_read { self.pop_ack_around_reading() } else { self.acks.pop().map(|r| (r, false)) }
+    }
+
+    #[cold]
+    fn pop_ack_around_reading(&mut self) -> Option<(usize, bool)> {
+        let before = SubflowSet(self.acks.0 & !self.pushed.0).pop();
+        let next = before.or_else(|| SubflowSet(self.acks.0).pop());
+        if let Some(r) = next {
+            self.acks.remove(r);
+            if before.is_none() {
+                self.pushed.remove(r);
+            }
+        }
+        self.is_read = self.pushed.0 != 0;
+        next.map(|r| (r, before.is_none()))
+    }
+
     /// Whether something goes before all data.
     #[inline]
     pub fn is_before_data(&self) -> bool {
         self.attention.0 | self.signals.0 != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acknowledgments_that_follow_the_reading_are_the_last() {
+        let mut due = Due { acks: SubflowSet(0b111), pushed: SubflowSet(0b001), is_read: true, ..Due::default() };
+        let order: Vec<(usize, bool)> = std::iter::from_fn(|| due.pop_ack()).collect();
+        assert_eq!((order, due.pushed, due.is_read), (vec![(1, false), (2, false), (0, true)], SubflowSet(0), false));
     }
 }

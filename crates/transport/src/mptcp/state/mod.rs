@@ -8,6 +8,7 @@ pub mod data_level;
 pub mod due;
 pub mod ending;
 pub mod fallback;
+pub mod held_memory;
 pub mod keys;
 pub mod plan;
 pub mod ready;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::offset::Offset;
 use crate::scheduler::SubflowSet;
+use crate::tcp::socket_queue::Waiting;
 
 /// What a range that waits on a subflow is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +67,14 @@ impl Queue {
     /// Ranges that wait.
     pub fn ranges(&self) -> usize {
         self.ranges.len()
+    }
+
+    /// The same, where each is a buffer of the kernel.
+    pub fn waiting(&self) -> Option<Waiting> {
+        let first = self.ranges.front()?;
+        let second = self.ranges.get(1);
+        let ended = second.is_some_and(|second| second.from != first.to);
+        Some(Waiting { bytes: self.bytes, first: first.to - first.from, more: second.is_some(), ended })
     }
 
     pub fn push(&mut self, from: Offset, to: Offset, kind: Kind) {

@@ -1,8 +1,9 @@
 //! The stream that this host receives: what came in order, what waits for bytes before it, the window, the end.
 
+use super::held_memory::HeldMemory;
 use super::ready::Ready;
 use super::waiting::{Early, Waiting};
-use super::window::{ReceiveWindow, Unread};
+use super::window::{AsLinux, ReceiveWindow, Unread};
 use crate::offset::Offset;
 use crate::queue::Sendable;
 use crate::reassembly::Part;
@@ -28,10 +29,22 @@ pub struct ReceiveStream<P: Sendable> {
     ended: bool,
     /// DATA_ACKs have 4 bytes until data comes.
     pub short_acks: bool,
+    /// The receiver is as Linux's: an acknowledgment that is due as two segments have come leaves when they are read, unless the
+    /// window can be announced as large as the last (`__tcp_ack_snd_check`, where a subflow's `sk_rcvlowat` says nothing).
+    as_linux: bool,
     /// Bytes that had waited were freed, and nobody has asked since what for.
     pub freed: bool,
-    /// What they waited for; of a connection on which none ever waited it takes no room.
-    pub waits: Option<Box<Waits>>,
+    /// What takes no room on most connections.
+    rare: Option<Box<Rare>>,
+}
+
+/// What few connections have.
+#[derive(Debug, Default)]
+struct Rare {
+    /// What bytes that had waited waited for.
+    waits: Waits,
+    /// The memory of what is held, where it is counted as Linux does.
+    memory: Option<HeldMemory>,
 }
 
 impl<P: Sendable> ReceiveStream<P> {
@@ -41,12 +54,13 @@ impl<P: Sendable> ReceiveStream<P> {
             end: None,
             ended: false,
             short_acks: false,
+            as_linux: false,
             freed: false,
             window,
             ready: Ready::new(),
             waiting: None,
             delays: DelayHistogram::default(),
-            waits: None,
+            rare: None,
         }
     }
 
@@ -75,7 +89,14 @@ impl<P: Sendable> ReceiveStream<P> {
     /// Keeps a piece that waits. Answers how many bytes of it are new.
     #[inline(always)]
     fn wait(&mut self, early: Early<P>) -> u64 {
-        self.waiting.get_or_insert_with(|| Box::new(Waiting::new())).insert(self.nxt.octets(), early)
+        let (at, len) = (early.at, early.payload.len() as u64);
+        let new = self.waiting.get_or_insert_with(|| Box::new(Waiting::new())).insert(self.nxt.octets(), early);
+        if new == len
+            && let Some(memory) = self.counted()
+        {
+            memory.keep(at, len);
+        }
+        new
     }
 
     /// Whether the end is known, or reached.
@@ -98,13 +119,63 @@ impl<P: Sendable> ReceiveStream<P> {
     #[inline]
     pub fn read(&mut self, now: Instant) -> Option<(P, bool)> {
         let payload = self.ready.pop()?;
-        let may_open = self.window.read(now, payload.len() as u64, self.nxt);
+        let len = payload.len() as u64;
+        let pieces = if self.as_linux { self.count_read(now, len) } else { 1 };
+        let may_open = self.window.read(now, (len, pieces), self.nxt);
         Some((payload, may_open))
+    }
+
+    /// How many segments count as read.
+    #[cold]
+    fn count_read(&mut self, now: Instant, len: u64) -> u32 {
+        let first = self.window.read_at(now) == 0;
+        self.counted().map_or(1, |memory| memory.note_read(len, first))
     }
 
     /// Whether the peer should be told at once that the window opened.
     pub fn opens(&mut self, mss: u16) -> bool {
-        self.window.opens(self.held(0), mss)
+        self.window.opens(self.held(0), self.spared_bytes().0, mss)
+    }
+
+    /// The memory of what is held, where it is counted.
+    #[inline(always)]
+    fn counted(&mut self) -> Option<&mut HeldMemory> {
+        if self.as_linux { self.rare.as_mut()?.memory.as_mut() } else { None }
+    }
+
+    fn memory(&self) -> Option<&HeldMemory> {
+        self.rare.as_ref()?.memory.as_ref()
+    }
+
+    /// The receiver is as Linux's; `memory`: of Multipath TCP.
+    pub fn be_linux(&mut self, memory: Option<HeldMemory>) {
+        self.as_linux = true;
+        if memory.is_some() {
+            self.rare.get_or_insert_default().memory = memory;
+        }
+    }
+
+    /// Whether memory is counted as Linux's Multipath TCP does.
+    pub fn counts_memory(&self) -> bool {
+        self.memory().is_some()
+    }
+
+    /// What bytes waited for, if any did.
+    pub fn waits(&self) -> Option<&Waits> {
+        self.rare.as_ref().map(|rare| &rare.waits)
+    }
+
+    /// As [`waits`](Self::waits), to be changed.
+    pub fn waits_mut(&mut self) -> Option<&mut Waits> {
+        self.rare.as_mut().map(|rare| &mut rare.waits)
+    }
+
+    /// Whether Linux's Multipath TCP has twice the room that it announced last: then each subflow looks whether it is to acknowledge
+    /// (`mptcp_cleanup_rbuf`).
+    pub fn has_twice(&self) -> bool {
+        let told = self.memory().map(|memory| memory.told);
+        told.zip(self.window.room_beside(self.held(0), self.spared_bytes().0))
+            .is_some_and(|(told, room)| room >= 2 * told)
     }
 
     /// Bytes that came in order and were not read.
@@ -131,13 +202,35 @@ impl<P: Sendable> ReceiveStream<P> {
             return window;
         }
         let steady = !tuning.shared || subflow.rcv_ssthresh().told == 0;
-        let (rcv_nxt, rcv_ssthresh) = subflow.announced_window();
-        let (window, tight) = self.window.announce_growing(now, held, scale, rcv_nxt, rcv_ssthresh);
+        let (window, tight) = if self.as_linux {
+            self.announce_as_linux(now, held, subflow)
+        } else {
+            let (rcv_nxt, rcv_ssthresh) = subflow.announced_window();
+            self.window.announce_growing::<false>(now, held, AsLinux::default(), scale, rcv_nxt, rcv_ssthresh)
+        };
         if tight {
             subflow.spend_budget();
         }
         subflow.keep_window((nothing_came && steady).then_some(window));
         window
+    }
+
+    #[cold]
+    fn announce_as_linux(&mut self, now: Instant, held: Unread, subflow: &mut Subflow<P>) -> (u16, bool) {
+        let (scale, may_wait) = (subflow.scales().ours(), subflow.acknowledging().is_due_by_count(now));
+        let linux = AsLinux { may_wait, spared_bytes: self.spared_bytes() };
+        let (rcv_nxt, rcv_ssthresh) = subflow.announced_window();
+        let (window, tight) = self.window.announce_growing::<true>(now, held, linux, scale, rcv_nxt, rcv_ssthresh);
+        let announced = rcv_ssthresh.announced.into();
+        if let Some(memory) = self.counted() {
+            memory.told = announced;
+        }
+        (window, tight)
+    }
+
+    /// Memory that what waits leaves free, and with it what was read at this instant.
+    fn spared_bytes(&self) -> (u64, u64) {
+        self.memory().map_or((0, 0), |memory| memory.spared_bytes())
     }
 
     /// The stream ends at `end`. What lies behind what was received already is nonsense; the latest word holds.
@@ -205,7 +298,15 @@ impl<P: Sendable> ReceiveStream<P> {
         subflow.count_new_bytes(new);
         if next && self.has_hole() {
             while let Some(early) = self.waiting.as_mut().and_then(|waiting| waiting.pop(self.nxt.octets())) {
+                if let Some(memory) = self.counted() {
+                    memory.release(early.payload.len() as u64);
+                }
                 self.append(now, via, early, subflow);
+            }
+            if !self.has_hole()
+                && let Some(memory) = self.counted()
+            {
+                memory.release_all();
             }
         }
     }
@@ -218,7 +319,7 @@ impl<P: Sendable> ReceiveStream<P> {
         if !waited.is_zero() {
             let byte_ns = u128::from(waited.as_nanos()) * u128::from(len);
             subflow.count_waited(early.via == via, byte_ns);
-            self.waits.get_or_insert_default().add(via, byte_ns);
+            self.rare.get_or_insert_default().waits.add(via, byte_ns);
             self.freed = true;
         }
         self.nxt = early.at + len;

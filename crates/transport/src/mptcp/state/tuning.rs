@@ -1,6 +1,7 @@
 //! The size of a receive buffer that grows, as in Linux (`tcp_rcv_space_adjust`, `mptcp_rcv_space_adjust`).
 
 use crate::memory::{self, Ratio};
+use crate::tcp::rcv_ssthresh::RcvSsthresh;
 use crate::time::{Duration, Instant};
 
 /// Linux starts with ten segments as what was read before.
@@ -27,6 +28,13 @@ pub struct Seen {
     pub read: u64,
     /// Bytes that came in order and were not; of TCP only.
     pub unread: u64,
+    /// The largest segment that one of them announces to take: one that is not answered yet knows of no timestamps.
+    pub mss: u16,
+}
+
+/// Data of a full-sized segment.
+pub fn full_bytes(mss: u16) -> u64 {
+    u64::from(mss) - OPTIONS_BYTES.min(u64::from(mss) / 2)
 }
 
 /// The buffer of a connection.
@@ -54,7 +62,6 @@ pub struct Tuning {
 impl Tuning {
     /// Of a connection with segments of `mss` bytes; `shared` if it is one of Multipath TCP.
     pub fn new(mss: u16, shared: bool) -> Self {
-        let full = u64::from(mss) - OPTIONS_BYTES.min(u64::from(mss) / 2);
         let room = Room { memory: memory::INITIAL_BYTES as u32, ratio: Ratio::ASSUMED };
         Tuning {
             room,
@@ -63,7 +70,7 @@ impl Tuning {
             shared,
             read_later: shared,
             mss,
-            segment: memory::of_segment(full) as u32,
+            segment: memory::of_segment(full_bytes(mss)) as u32,
             began_at: Instant::ZERO,
             ends_at: Instant::ZERO,
             from: 0,
@@ -85,18 +92,42 @@ impl Tuning {
         if now == self.changed_at { self.before } else { self.room }
     }
 
-    /// Data for which there is memory beside so many pieces, of which `unread` bytes are in order.
+    /// Data for which there is memory beside so many pieces, of which `unread` bytes are in order and which take so much less than
+    /// full segments.
     #[inline]
-    pub fn free(&self, room: Room, pieces: u64, unread: u64) -> u64 {
+    pub fn free(&self, room: Room, pieces: u64, unread: u64, spared_bytes: u64) -> u64 {
         // Pieces may be longer than segments on a network that joins them.
         let mss = u64::from(self.mss);
         let held = if unread > pieces * mss { unread / mss } else { pieces };
-        room.ratio.data(u64::from(room.memory).saturating_sub(held * u64::from(self.segment)))
+        let taken = (held * u64::from(self.segment)).saturating_sub(spared_bytes);
+        room.ratio.data(u64::from(room.memory).saturating_sub(taken))
     }
 
     /// The first segment of a TCP connection was measured: this shows at once.
     pub fn measured(&mut self, ratio: Ratio) {
         self.room.ratio = ratio;
+    }
+
+    /// What may be announced of a buffer of such room beside what is held, in pieces, unread and spared bytes as [`free`](Self::free)
+    /// has them, in units of so many bytes where it is little; and whether more than half of the buffer is taken.
+    #[inline(always)]
+    pub fn open(&self, room: Room, held: (u64, u64, u64), rcv_ssthresh: &RcvSsthresh, unit: u64) -> (u64, bool) {
+        let whole = room.ratio.data(room.memory.into());
+        let mut open = self.free(room, held.0, held.1, held.2);
+        let tight = open < whole.min(rcv_ssthresh.clamp.into()) / 2;
+        if tight {
+            open &= !(unit - 1);
+            if open < whole >> 4 || open < rcv_ssthresh.longest.into() {
+                open = 0;
+            }
+        }
+        (open.min(rcv_ssthresh.bytes.into()), tight)
+    }
+
+    /// The same once the application has read.
+    #[cold]
+    pub fn open_when_read(&self, held: (u64, u64, u64), rcv_ssthresh: &RcvSsthresh, unit: u64) -> (u64, bool) {
+        self.open(self.room, held, rcv_ssthresh, unit)
     }
 
     /// Whether a round trip has passed since the size was last looked at.
@@ -127,7 +158,7 @@ impl Tuning {
         }
         let bytes = (seen.read - self.from).saturating_sub(seen.unread);
         if !self.began_at.is_zero() && bytes > self.bytes {
-            let steady = 2 * bytes + 16 * u64::from(self.mss);
+            let steady = 2 * bytes + 16 * u64::from(seen.mss);
             let wanted =
                 steady + 2 * (u128::from(steady) * u128::from(bytes - self.bytes) / u128::from(self.bytes)) as u64;
             room.memory = room.memory.max(room.ratio.memory(wanted).min(memory::MAX_BYTES) as u32);
@@ -156,7 +187,7 @@ mod tests {
     const RTT: Duration = Duration::from_millis(50);
 
     fn seen(read: u64) -> Seen {
-        Seen { rtt: RTT, ratio: Ratio::of_segment(1448), read, unread: 0 }
+        Seen { rtt: RTT, ratio: Ratio::of_segment(1448), read, unread: 0, mss: 1460 }
     }
 
     #[test]

@@ -46,6 +46,15 @@ pub struct Unread {
     pub pieces: usize,
 }
 
+/// What a receiver as Linux's asks of what is held.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AsLinux {
+    /// The acknowledgment may leave when what came is read.
+    pub may_wait: bool,
+    /// Memory that pieces leave free as they are shorter than full segments, and with what was read at this instant.
+    pub spared_bytes: (u64, u64),
+}
+
 impl ReceiveWindow {
     /// `first` is the window that the SYN announces where the buffer grows.
     pub fn new(buffer: ReceiveBuffer, first: u64, tuning: Tuning) -> Self {
@@ -99,6 +108,11 @@ impl ReceiveWindow {
         self.read_last.1 = 0;
     }
 
+    /// The next acknowledgment follows the reading of what came: the buffer is empty.
+    pub fn follow_reading(&mut self) {
+        self.read_last.1 = 0;
+    }
+
     /// The `rcv_ssthresh` of a subflow has grown to `size`.
     pub fn grow(&mut self, size: u64) {
         self.size = self.size.max(size);
@@ -143,33 +157,33 @@ impl ReceiveWindow {
     }
 
     /// As [`announce`](Self::announce), of a buffer that grows, for a subflow that expects `seq` next; and whether more than half
-    /// of the buffer is taken.
-    pub fn announce_growing(
+    /// of the buffer is taken. `LINUX`: the receiver is as Linux's; otherwise nothing of `linux` is asked.
+    pub fn announce_growing<const LINUX: bool>(
         &mut self,
         now: Instant,
         held: Unread,
+        linux: AsLinux,
         scale: u8,
         seq: u64,
         rcv_ssthresh: &mut RcvSsthresh,
     ) -> (u16, bool) {
         let Some(tuning) = &self.tuning else { return (self.announce(held.next, scale), false) };
         // An acknowledgment leaves before the application has read what it acknowledges.
-        let pieces = held.pieces as u64 + if self.read_last.0 == now { self.read_last.1.into() } else { 0 };
+        let read = self.read_at(now);
         let unread = held.next.octets().saturating_sub(self.read);
-        let room = tuning.room_at(now);
         let unit = 1u64 << scale;
-        let whole = room.ratio.data(room.memory.into());
-        let mut open = tuning.free(room, pieces, unread);
-        let tight = open < whole.min(rcv_ssthresh.clamp.into()) / 2;
-        if tight {
-            open &= !(unit - 1);
-            if open < whole >> 4 || open < rcv_ssthresh.longest.into() {
-                open = 0;
-            }
+        let (pieces, spared_bytes) =
+            (held.pieces as u64 + u64::from(read), if LINUX { linux.spared_bytes.1 } else { 0 });
+        let (mut open, mut tight) =
+            tuning.open(tuning.room_at(now), (pieces, unread, spared_bytes), rcv_ssthresh, unit);
+        let waits = LINUX && linux.may_wait && read > 0;
+        if waits && open.next_multiple_of(unit) < rcv_ssthresh.announced.into() {
+            let held = (held.pieces as u64, unread, linux.spared_bytes.0);
+            (open, tight) = tuning.open_when_read(held, rcv_ssthresh, unit);
         }
         // Rounded up, as Linux does. Under TCP the window does not shrink; under Multipath TCP only its first acknowledgment, which has
         // no DSS, keeps to what the SYN told.
-        let open = open.min(rcv_ssthresh.bytes.into()).max(rcv_ssthresh.told.saturating_sub(seq));
+        let open = open.max(rcv_ssthresh.told.saturating_sub(seq));
         let right = held.next + ((open + unit - 1) & !(unit - 1));
         // That one knows nothing of what the other subflows told, where the SYN is forgotten.
         let shared = tuning.shared;
@@ -177,6 +191,9 @@ impl ReceiveWindow {
         let right = if alone { right } else { self.announced.max(right) };
         let field = self.tell(held.next, right, scale);
         rcv_ssthresh.told = if shared { 0 } else { seq + right.beyond(held.next) };
+        if LINUX {
+            rcv_ssthresh.announced = right.beyond(held.next).min(u32::MAX.into()) as u32;
+        }
         (field, tight)
     }
 
@@ -188,27 +205,37 @@ impl ReceiveWindow {
 
     /// The application has read a piece of `len` bytes. Answers whether [`opens`](Self::opens) is to be asked.
     #[inline]
-    pub fn read(&mut self, now: Instant, len: u64, next: Offset) -> bool {
+    pub fn read(&mut self, now: Instant, (len, pieces): (u64, u32), next: Offset) -> bool {
         self.read += len;
-        self.read_last = (now, if self.read_last.0 == now { self.read_last.1 + 1 } else { 1 });
+        self.read_last = (now, if self.read_last.0 == now { self.read_last.1 + pieces } else { pieces });
         self.size >= 2 * self.announced.beyond(next)
+    }
+
+    /// The room beside what is held, where the buffer grows.
+    pub fn room_beside(&self, held: Unread, spared_bytes: u64) -> Option<u64> {
+        let unread = held.next.octets().saturating_sub(self.read);
+        let tuning = self.tuning.as_ref()?;
+        Some(tuning.free(tuning.room(), held.pieces as u64, unread, spared_bytes))
+    }
+
+    /// How many pieces the application has read at this instant.
+    #[inline]
+    pub fn read_at(&self, now: Instant) -> u32 {
+        if self.read_last.0 == now { self.read_last.1 } else { 0 }
     }
 
     /// Whether the peer should be told at once that the window opened: when it at least doubles and by a segment or half the
     /// buffer (RFC 9293 §3.8.6.2.2), as far as the field can tell: an acknowledgment with the same window would be a duplicate.
-    pub fn opens(&mut self, held: Unread, mss: u16) -> bool {
+    pub fn opens(&mut self, held: Unread, spared_bytes: u64, mss: u16) -> bool {
         let known = self.announced.beyond(held.next);
-        let room = match &self.tuning {
+        let room = match self.room_beside(held, spared_bytes) {
             None => self.right().beyond(held.next),
-            Some(tuning) => {
-                let unread = held.next.octets().saturating_sub(self.read);
-                tuning.free(tuning.room(), held.pieces as u64, unread).min(self.size)
-            }
+            Some(room) => room.min(self.size),
         };
         let open = (room >> self.told_scale).min(0xffff) << self.told_scale;
         let opened = open > known && open >= 2 * known && open - known >= u64::from(mss).min(self.size / 2).max(1);
         if opened {
-            self.read_last.1 = 0; // this acknowledgment follows the reading
+            self.follow_reading();
         }
         opened
     }
@@ -225,7 +252,7 @@ mod tests {
     /// Reads 1,000 bytes when all up to `next` has come.
     fn read(w: &mut ReceiveWindow, next: u64) -> bool {
         let next = Offset::after(next);
-        w.read(Instant::from_nanos(1), 1_000, next) && w.opens(Unread { next, pieces: 0 }, 1460)
+        w.read(Instant::from_nanos(1), (1_000, 1), next) && w.opens(Unread { next, pieces: 0 }, 0, 1460)
     }
 
     #[test]
@@ -260,7 +287,8 @@ mod tests {
             let mut rcv_ssthresh = RcvSsthresh::new(1448, 65_160);
             rcv_ssthresh.told = 0;
             let held = Unread { next: Offset::FIRST, pieces: 0 };
-            let (field, _) = w.announce_growing(Instant::from_nanos(1), held, 7, 1, &mut rcv_ssthresh);
+            let (field, _) =
+                w.announce_growing::<false>(Instant::from_nanos(1), held, AsLinux::default(), 7, 1, &mut rcv_ssthresh);
             (field, w.allows(Offset::FIRST, 65_160), w.allows(Offset::FIRST, 65_161))
         };
         assert_eq!(told(true), (501, true, false));
@@ -278,8 +306,13 @@ mod tests {
             w.announced = Offset::after(79_488);
             let mut rcv_ssthresh = RcvSsthresh::new(1448, 64_240);
             let held = Unread { next: Offset::FIRST, pieces: 0 };
-            let (first, _) = w.announce_growing(Instant::from_nanos(1), held, 7, 1, &mut rcv_ssthresh);
-            (first, w.announce_growing(Instant::from_nanos(1), held, 7, 1, &mut rcv_ssthresh).0)
+            let (first, _) =
+                w.announce_growing::<false>(Instant::from_nanos(1), held, AsLinux::default(), 7, 1, &mut rcv_ssthresh);
+            (
+                first,
+                w.announce_growing::<false>(Instant::from_nanos(1), held, AsLinux::default(), 7, 1, &mut rcv_ssthresh)
+                    .0,
+            )
         };
         assert_eq!((told(true), told(false)), ((502, 621), (621, 621)));
     }
@@ -292,5 +325,24 @@ mod tests {
             assert_eq!((w.size(), w.scale()), (65_535 << 14, 14));
             assert_eq!(w.announce(Offset::after(0), 14), 65_535);
         }
+    }
+
+    /// Linux 6.12: the buffer holds 65,536 bytes and the last acknowledgment told all of them. The second of two segments has come
+    /// and is not read yet: 2,304 of 131,072 bytes are taken, so 64,384 bytes could be announced.
+    #[test]
+    fn the_second_segments_acknowledgment_waits_for_its_reading_where_the_window_would_shrink() {
+        let told = |may_wait: bool, announced: u32| {
+            let mut w = ReceiveWindow::new(ReceiveBuffer::Auto, 64_240, Tuning::new(1448, true));
+            w.read(Instant::from_nanos(1), (1_424, 1), Offset::after(1_424));
+            let mut rcv_ssthresh = RcvSsthresh::new(1448, 0);
+            (rcv_ssthresh.bytes, rcv_ssthresh.announced) = (1 << 20, announced);
+            let held = Unread { next: Offset::after(1_424), pieces: 0 };
+            let linux = AsLinux { may_wait, ..AsLinux::default() };
+            let (field, _) = w.announce_growing::<true>(Instant::from_nanos(1), held, linux, 7, 1, &mut rcv_ssthresh);
+            (field, rcv_ssthresh.announced, w.room_beside(held, 0))
+        };
+        assert_eq!(told(true, 65_536), (512, 65_536, Some(65_536)));
+        assert_eq!(told(true, 64_384), (503, 64_384, Some(65_536)), "no smaller than the last: it leaves at once");
+        assert_eq!(told(false, 65_536), (503, 64_384, Some(65_536)), "and so does one that has another reason");
     }
 }

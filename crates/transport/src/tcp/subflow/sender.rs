@@ -175,7 +175,7 @@ impl<P: Sendable> Subflow<P> {
         // what had arrived before it says nothing of the path now.
         if !recovering && delivered.advanced && !self.growth.is_steered() {
             let bytes = if phase_before == Phase::Open { delivered.cumulative_bytes } else { delivered.bytes };
-            let brought = (bytes, delivered.once.last_rtt(now));
+            let brought = (bytes, delivered.segments, delivered.once.last_rtt(now));
             self.grow(now, (una_before, pipe_before), brought, control);
         }
         if let Some((has_room, full)) = room {
@@ -268,7 +268,8 @@ impl<P: Sendable> Subflow<P> {
         if self.rtt.told {
             self.tell(now, delivered.once.last_rtt(now), control.copy());
         }
-        self.grow(now, before, (delivered.bytes, delivered.once.last_rtt(now)), control);
+        let brought = (delivered.bytes, delivered.segments, delivered.once.last_rtt(now));
+        self.grow(now, before, brought, control);
         if self.board.is_empty() {
             self.rack.probe_at = Instant::NEVER;
         } else {

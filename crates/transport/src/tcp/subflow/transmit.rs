@@ -6,9 +6,10 @@ use crate::congestion::{Phase, View};
 use crate::offset::Offset;
 use crate::queue::Sendable;
 use crate::tcp::recovery::Frto;
-use crate::tcp::socket_queue::Edges;
+use crate::tcp::socket_queue::{Edges, Waiting};
 use crate::tcp::tso::Ready;
 use crate::time::Instant;
+use wire::TIMESTAMPS_LEN;
 
 /// What a data segment carries.
 pub struct DataSegment<P> {
@@ -63,8 +64,30 @@ impl<P: Sendable> Subflow<P> {
     #[inline(always)]
     pub fn waits_for_group(&mut self, now: Instant, edges: Edges, open: u64, view: &View) -> bool {
         let Some(groups) = &mut self.groups else { return false };
-        let ready = Ready { now, edges, open, first_sent_at: self.board.first_sent_at() };
+        let ready = Ready { now, edges, open, first_sent_at: self.board.first_sent_at(), segment: view.mss };
         !groups.may_send(ready, view)
+    }
+
+    /// The same of what was bound here by a scheduler.
+    pub fn bound_waits_for_group(&mut self, now: Instant, waiting: Waiting, view: &View) -> bool {
+        let segment = self.mss() - if self.timestamps { TIMESTAMPS_LEN as u32 } else { 0 };
+        let (una, nxt, right) = (self.snd_una, self.snd_nxt, self.right);
+        let Some(groups) = &mut self.groups else { return false };
+        let edges = Edges { una, nxt, end: nxt + waiting.bytes, window: right.saturating_sub(una) };
+        let (open, first_sent_at) = (right.saturating_sub(nxt), self.board.first_sent_at());
+        !groups.may_send_bound(Ready { now, edges, open, first_sent_at, segment }, waiting, view)
+    }
+
+    /// Data that was bound here has left: whether its group is complete.
+    pub fn ends_bound_group(&mut self, now: Instant, view: &View) -> bool {
+        let numbers = (self.snd_una, self.snd_nxt);
+        self.groups.as_mut().is_some_and(|groups| groups.sent_bound(now, numbers, view))
+    }
+
+    /// Groups that were sent and are not wholly acknowledged, and whether the window had room behind one at this instant; None where
+    /// segments leave by themselves.
+    pub fn groups(&self, now: Instant) -> Option<(u64, bool)> {
+        self.groups.as_ref().map(|groups| (groups.unacknowledged(self.snd_una), groups.had_room(now)))
     }
 
     /// For a control that asks for rates: new data, the last of the sequence numbers so far, is on its way. Answers whether it

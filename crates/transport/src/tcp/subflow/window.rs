@@ -59,17 +59,18 @@ impl<P: Sendable> Subflow<P> {
     }
 
     /// What was delivered outside of a recovery opens the window. `before` the acknowledgment: snd_una and what was in
-    /// flight. Delivered: bytes, and the age of the youngest segment, if it says anything.
+    /// flight. Delivered: bytes, segments, which Linux counts instead, and the age of the youngest, if it says anything.
     #[inline(always)]
     pub fn grow(
         &mut self,
         now: Instant,
         before: (u64, u32),
-        (bytes, last_rtt): (u64, Option<Duration>),
+        (bytes, segments, last_rtt): (u64, u32, Option<Duration>),
         control: &mut Control<'_>,
     ) {
         let view = control.view();
-        let acked_segments = bytes as f64 / f64::from(view.mss);
+        let by_bytes = bytes as f64 / f64::from(view.mss);
+        let acked_segments = if self.growth.validation.is_linux() { f64::from(segments) } else { by_bytes };
         let numbers = (self.snd_una, self.snd_nxt);
         let (cwnd_limited, acked_segments) = self.growth.acknowledged(now, before, acked_segments, numbers, view);
         let ack = Ack { now, acked_segments, rtt: last_rtt, cwnd_limited };

@@ -1,0 +1,91 @@
+//! The memory of what a Multipath TCP connection holds, counted segment by segment as Linux does where a scenario asks for its
+//! receiver: short segments take less. Otherwise each counts as a full one.
+//!
+//! Linux 6.12, `net/mptcp/protocol.c`: `__mptcp_move_skb`, `mptcp_try_coalesce`, `mptcp_cleanup_rbuf`.
+
+use super::tuning::full_bytes;
+use crate::memory;
+use crate::offset::Offset;
+
+/// What is held takes as many full segments as there are pieces, less this.
+#[derive(Clone, Debug)]
+pub struct HeldMemory {
+    mss: u16,
+    /// Memory that short segments which wait behind a hole leave free, and those that were read at this instant.
+    waiting: u64,
+    read: u64,
+    /// The end of what was kept last, and what is left behind it in its buffer.
+    kept: (Offset, u64),
+    /// The window that the last acknowledgment announced, on whichever subflow (`old_wspace`).
+    pub told: u64,
+}
+
+impl HeldMemory {
+    pub fn new(mss: u16, told: u64) -> Self {
+        HeldMemory { mss, waiting: 0, read: 0, kept: (Offset::FIRST, 0), told }
+    }
+
+    /// A segment of `len` bytes at `at` waits behind a hole. A short one finds its place in the rest of the buffer before it
+    /// (`skb_try_coalesce`).
+    pub fn keep(&mut self, at: Offset, len: u64) {
+        let (end, tail) = self.kept;
+        let joins = at == end && len <= tail;
+        self.waiting += if joins { self.whole() } else { self.spared(len) };
+        self.kept = (at + len, if joins { tail - len } else { memory::tail_of_segment(len) });
+    }
+
+    /// A segment that waited is in order.
+    pub fn release(&mut self, len: u64) {
+        self.waiting = self.waiting.saturating_sub(self.spared(len));
+    }
+
+    /// Nothing waits.
+    pub fn release_all(&mut self) {
+        self.waiting = 0;
+    }
+
+    /// The application has read `len` bytes at once; `first`: at this instant. Answers how many segments they count as.
+    pub fn note_read(&mut self, len: u64, first: bool) -> u32 {
+        self.read = self.spared(len) + if first { 0 } else { self.read };
+        len.div_ceil(self.mss.into()).max(1) as u32
+    }
+
+    /// Memory that what waits leaves free, and with it what was read at this instant.
+    pub fn spared_bytes(&self) -> (u64, u64) {
+        (self.waiting, self.waiting + self.read)
+    }
+
+    fn whole(&self) -> u64 {
+        memory::of_segment(full_bytes(self.mss))
+    }
+
+    fn spared(&self, len: u64) -> u64 {
+        self.whole().saturating_sub(memory::of_segment(len))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A full segment takes 2,304 bytes, one of 304 bytes 1,280, and one of 21 bytes 768.
+    #[test]
+    fn short_segments_take_less_memory() {
+        let mut held = HeldMemory::new(1448, 0);
+        held.keep(Offset::after(1_424), 1_424);
+        held.keep(Offset::after(4_000), 304);
+        assert_eq!(held.spared_bytes(), (1_024, 1_024));
+        // 144 bytes find place in the 164 behind a full segment, 21 more do not.
+        held.keep(Offset::after(10_000), 1_424);
+        held.keep(Offset::after(11_424), 144);
+        held.keep(Offset::after(11_568), 21);
+        assert_eq!(held.spared_bytes().0, 1_024 + 2_304 + 1_536);
+        held.release(304);
+        assert_eq!(held.spared_bytes().0, 2_304 + 1_536);
+        held.release_all();
+        // What was read at this instant counts as the segments that it came in.
+        assert_eq!((held.note_read(2_848, true), held.note_read(304, false)), (2, 1));
+        assert_eq!(held.spared_bytes(), (0, 1_024));
+        assert_eq!((held.note_read(1_424, true), held.spared_bytes()), (1, (0, 0)));
+    }
+}
