@@ -178,7 +178,8 @@ def explain(first: Path, second: Path, names: tuple[str, str]) -> Explanation:
             why = "; ".join(f"{name}: {each if each is not None else 'nothing more is sent'}" for name, each in both)
             last = Difference("end of the connection", end, f"{why}.")
             return Explanation(names, (), None, packets=len(open_ones), end=last)
-    mine, theirs = streams(one), streams(other)
+    # Path by path nothing may differ where the order does: then nothing is to be explained.
+    mine, theirs = ({}, {}) if end is None else (streams(one), streams(other))
     hard: list[tuple[int, str, Sent | None, Sent | None]] = []
     for stream in sorted(mine.keys() | theirs.keys()):
         for a, b in zip_longest(mine.get(stream, ()), theirs.get(stream, ())):
