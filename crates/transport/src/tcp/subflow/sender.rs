@@ -488,6 +488,9 @@ impl<P: Sendable> Subflow<P> {
         self.restart_timer(now);
     }
 
+    /// What undoing the recovery or the timeout that begins would restore.
+    #[cold]
+    #[inline(never)]
     fn remember(&mut self, view: &View) {
         let bytes = (view.bytes_since_loss, view.bytes_between_losses);
         let (cwnd, ssthresh, from) = (view.cwnd, view.ssthresh, self.snd_una);
