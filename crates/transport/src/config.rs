@@ -96,9 +96,11 @@ declared! {
         /// Multipath TCP with the scheduler `linux`: the last of a group carries PSH, and a small group may wait for the next
         /// acknowledgment. Of the latter, segments also have the kernel's size: DATA_ACKs have 4 bytes until data comes
         tso: bool = flag("tso", false),
-        /// what a receiver does while data is missing: `"usual"` acknowledges each segment that comes behind the hole, with the
+        /// what a receiver does, above all while data is missing: `"usual"` acknowledges each segment that comes behind the hole, with the
         /// window that it told before; with `"linux"` the window grows with such segments, and when three were acknowledged, the
-        /// next wait up to 1.1 ms for each other. What a sender takes from such acknowledgments is the kernel's too
+        /// next wait up to 1.1 ms for each other. Every second segment is acknowledged after it was read if the window would
+        /// otherwise shrink, and Multipath TCP counts the memory of each segment it holds. What a sender takes from such
+        /// acknowledgments is the kernel's too
         receiver: Receiver = word("receiver", "usual", Receiver::WORDS),
         /// hold back a short segment while data is outstanding (RFC 9293 §3.7.4)
         nagle: bool = flag("nagle", true),

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use super::Context;
+use crate::tcp::socket_queue::{UNSENT_BYTES, WRITE_BYTES};
 
 /// A page of the process (`SKB_FRAG_PAGE_ORDER`).
 const PAGE_BYTES: u64 = 32_768;
@@ -13,12 +14,6 @@ const PAGE_BYTES: u64 = 32_768;
 const HEAD_BYTES: u64 = 40;
 /// A piece that has less room for its description and its data begins in another page (`mptcp_page_frag_refill`).
 const LEAST_BYTES: u64 = HEAD_BYTES + 32;
-/// What an application writes at once.
-const WRITE_BYTES: u64 = 65_536;
-/// An application that has much to send leaves no more than this unbound (TCP_NOTSENT_LOWAT of the programs of the engine
-/// `linux`), and comes back at half of it.
-const UNBOUND_BYTES: u64 = 128 * 1024;
-
 /// Places of the stream that a write depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edges {
@@ -67,7 +62,7 @@ impl Pages {
         self.release(edges.una);
         let wakes = self.full
             && 3 * self.held(edges.una) <= 2 * limit
-            && 2 * self.accepted.saturating_sub(edges.nxt) < UNBOUND_BYTES;
+            && 2 * self.accepted.saturating_sub(edges.nxt) < UNSENT_BYTES;
         self.full &= !wakes;
         wakes
     }
@@ -87,11 +82,11 @@ impl Pages {
                 self.rest = WRITE_BYTES.min(edges.end - self.accepted);
             }
             let unbound = self.accepted - edges.nxt;
-            self.full = self.held(edges.una) >= limit || unbound >= UNBOUND_BYTES;
+            self.full = self.held(edges.una) >= limit || unbound >= UNSENT_BYTES;
             if self.full {
                 break;
             }
-            self.rest -= self.take(edges, self.rest.min(edges.end - self.accepted).min(UNBOUND_BYTES - unbound));
+            self.rest -= self.take(edges, self.rest.min(edges.end - self.accepted).min(UNSENT_BYTES - unbound));
             if self.rest == 0 && !all {
                 break;
             }

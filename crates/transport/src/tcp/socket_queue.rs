@@ -18,8 +18,8 @@ pub const PACKET_FRAME_BYTES: u64 = 256;
 /// What a device takes at once (`GSO_LEGACY_MAX_SIZE` less `MAX_TCP_HEADER` and 1).
 pub const MOST_BYTES: u64 = 65_536 - 321;
 /// What the programs of the engine `linux` write at once, and how much they leave unsent (TCP_NOTSENT_LOWAT).
-const WRITE_BYTES: u64 = 65_536;
-const UNSENT_BYTES: u64 = 131_072;
+pub const WRITE_BYTES: u64 = 65_536;
+pub const UNSENT_BYTES: u64 = 131_072;
 /// What a buffer takes besides its data: `struct sk_buff`, `struct skb_shared_info`, and the room for headers
 /// (`GRO_MAX_HEAD_PAD`, aligned).
 pub const OVERHEAD_BYTES: u64 = 256 + 320 + 384;
