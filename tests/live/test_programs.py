@@ -146,7 +146,8 @@ def test_ours_and_theirs_side_by_side() -> None:
     text = f"{transfer(1_000_000).to_toml()}\n{beside}"
     result = mptcplab.run(Scenario.from_toml(text, "both.toml"), "linux")
     rows = {row["name"]: row for row in result.connections.to_dicts()}
-    assert 1_000_000 <= rows["c"]["bytes_delivered"] < 1_060_000
+    # What the data level sends twice counts: more of it where the machine is busy.
+    assert 1_000_000 <= rows["c"]["bytes_delivered"] < 1_100_000
     assert rows["tcp"]["goodput_bps"] > 2e6
     samples = result.samples.filter(kind="subflow")
     assert set(samples["connection"].unique()) == {"c", "tcp"}

@@ -100,7 +100,8 @@ declared! {
         /// window that it told before; with `"linux"` the window grows with such segments, and when three were acknowledged, the
         /// next wait up to 1.1 ms for each other. Every second segment is acknowledged after it was read if the window would
         /// otherwise shrink, and Multipath TCP counts the memory of each segment it holds. What a sender takes from such
-        /// acknowledgments is the kernel's too
+        /// acknowledgments is the kernel's too: with the scheduler `linux` it may go beyond the window of Multipath TCP, and what does is lost
+        /// for the receiver
         receiver: Receiver = word("receiver", "usual", Receiver::WORDS),
         /// hold back a short segment while data is outstanding (RFC 9293 §3.7.4)
         nagle: bool = flag("nagle", true),

@@ -14,6 +14,7 @@ mod handshake;
 mod icmp;
 mod join;
 mod linux_receiver;
+mod linux_windows;
 mod mp_fail;
 mod mp_fastclose;
 mod mp_prio;
@@ -211,7 +212,7 @@ impl<P: Sendable> Connection<P> {
             scheduler,
             path_manager: config.path_manager.make(&origin),
             plan: None,
-            silence: as_linux.then(Box::default),
+            silence: as_linux.then(|| Box::new(Silence::new(config.tcp.receiver == Receiver::Linux))),
             control: ControlTimers::new(),
             narrow: SubflowSet::default(),
             trace: None,

@@ -41,9 +41,9 @@ impl<P: Sendable> Connection<P> {
             if whole {
                 offset = m.offset + (seq - m.from);
             }
-            if whole && !self.rx.window.allows(offset, len) {
+            if whole && !self.rx.window.allows(offset, len) && self.config.tcp.receiver != Receiver::Linux {
                 // Not in the connection's window, whatever room the subflow has: it is not taken, and so not acknowledged
-                // (RFC 8684 §3.3.5).
+                // (RFC 8684 §3.3.5). Linux acknowledges it on the subflow and drops it then ([`deliver`](Self::deliver)).
                 self.take_echo(r, options.timestamps, len, now);
                 self.subflows[r].count_data_segment();
                 self.owe_acknowledgment(r);

@@ -53,7 +53,10 @@ impl<P: Sendable> Connection<P> {
         }
         let mut each = on;
         while let Some(r) = each.pop() {
-            let buffer_bytes = self.silence.as_ref().map(|silence| silence.of(r).buffer_bytes(self.views[r].mss));
+            let buffer_bytes = self.silence.as_mut().map(|silence| {
+                silence.raise_window(r, self.tx.right().beyond(from));
+                silence.of(r).buffer_bytes(self.views[r].mss)
+            });
             match (plan.queue_mut(r), buffer_bytes) {
                 (Some(queue), Some(buffer_bytes)) => queue.push_in_buffers(from, to, kind, buffer_bytes),
                 (Some(queue), None) => queue.push(from, to, kind),

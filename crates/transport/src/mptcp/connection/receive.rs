@@ -111,7 +111,7 @@ impl<P: Sendable> Connection<P> {
         };
         self.usual.note_room(r);
         self.timers.heard();
-        self.hear_data_ack(now, data_ack, window);
+        self.hear_data_ack(now, r, (seq, ack), data_ack, window);
         let arrival = Arrival {
             seq,
             ack,
@@ -196,7 +196,7 @@ impl<P: Sendable> Connection<P> {
         if !self.contexts[r].removal_at().is_never() {
             self.sign_of_life(r);
         }
-        if !self.fallback.receives_single() && !self.receive_mptcp(now, r, ack, segment) {
+        if !self.fallback.receives_single() && !self.receive_mptcp(now, r, (seq, ack), segment) {
             return;
         }
         if self.subflows[r].has_ecn() {
@@ -318,7 +318,7 @@ impl<P: Sendable> Connection<P> {
     }
 
     /// What a segment says of MPTCP, or by having no option of it. Answers whether it is to be processed further.
-    fn receive_mptcp(&mut self, now: Instant, r: usize, ack: u64, segment: &Segment<P>) -> bool {
+    fn receive_mptcp(&mut self, now: Instant, r: usize, (seq, ack): (u64, u64), segment: &Segment<P>) -> bool {
         if segment.options.rare.is_some() && self.receive_fastclose(now, r, segment) {
             return false;
         }
@@ -330,7 +330,7 @@ impl<P: Sendable> Connection<P> {
             _ => {}
         }
         if self.level.is_multipath() {
-            self.receive_signal(now, r, segment);
+            self.receive_signal(now, r, (seq, ack), segment);
         }
         if segment.options.rare.is_some() {
             self.receive_options(now, r, segment);
@@ -339,7 +339,7 @@ impl<P: Sendable> Connection<P> {
     }
 
     /// What a segment says at the data level.
-    fn receive_signal(&mut self, now: Instant, r: usize, segment: &Segment<P>) {
+    fn receive_signal(&mut self, now: Instant, r: usize, place: (u64, u64), segment: &Segment<P>) {
         match segment.options.dss {
             Some(Dss { data_ack: Some(number), .. }) => {
                 self.note_fully_established(now);
@@ -355,6 +355,7 @@ impl<P: Sendable> Connection<P> {
                         self.ending.note_end_acknowledged();
                     }
                     let window = self.subflows[r].scales().window(segment.window);
+                    let window = self.window_as_kept(r, place, window);
                     self.data_acknowledged(now, ahead.min(sent), window);
                 }
             }

@@ -19,6 +19,8 @@ pub struct Silent {
     pub stale: bool,
     /// The largest window that the peer has announced on it.
     pub largest_window_bytes: u64,
+    /// The last window that counted on it (`snd_wnd`), where the end is as Linux's.
+    pub window_bytes: u64,
 }
 
 impl Silent {
@@ -36,9 +38,15 @@ pub struct Silence {
     subflows: Vec<Silent>,
     /// How long the data level's timer runs (`timer_ival`); 0: nothing waited for an acknowledgment.
     pub period: Duration,
+    /// A DATA_ACK goes with the last window that counted on its subflow, not with its own (mptcp/connection/linux_windows.rs).
+    pub keeps_windows: bool,
 }
 
 impl Silence {
+    pub fn new(keeps_windows: bool) -> Self {
+        Silence { keeps_windows, ..Silence::default() }
+    }
+
     /// What was heard of is no longer stale; windows may have opened.
     pub fn hear<P: Sendable>(&mut self, subflows: &[Subflow<P>]) {
         self.subflows.resize(subflows.len(), Silent::default());
@@ -47,6 +55,26 @@ impl Silence {
             // Just after an acknowledgment this is the window that came with it.
             let window_bytes = subflow.right().saturating_sub(subflow.snd_una());
             silent.largest_window_bytes = silent.largest_window_bytes.max(window_bytes);
+        }
+    }
+
+    /// Subflow `r` has told `window_bytes`, which is `news`, or only counts if it is more than the last. Answers the one that holds.
+    #[inline]
+    pub fn hear_window(&mut self, r: usize, news: bool, window_bytes: u64) -> u64 {
+        if r >= self.subflows.len() {
+            self.subflows.resize(r + 1, Silent::default());
+        }
+        let kept = &mut self.subflows[r].window_bytes;
+        if news || window_bytes > *kept || window_bytes == 0 {
+            *kept = window_bytes;
+        }
+        *kept
+    }
+
+    /// Data is bound to subflow `r` from which on the peer has room for `open_bytes`: its window is at least that.
+    pub fn raise_window(&mut self, r: usize, open_bytes: u64) {
+        if let Some(silent) = self.subflows.get_mut(r).filter(|_| self.keeps_windows) {
+            silent.window_bytes = silent.window_bytes.max(open_bytes);
         }
     }
 

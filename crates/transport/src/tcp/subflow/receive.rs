@@ -325,6 +325,13 @@ impl<P: Sendable> Subflow<P> {
         fresh
     }
 
+    /// Whether the window of a segment is news for a sender as Linux's whatever it says: it acknowledges something, or lies further on
+    /// than the last whose window counted (`tcp_may_update_window`).
+    #[inline(always)]
+    pub fn renews_window(&self, seq: u64, ack: u64) -> bool {
+        ack > self.snd_una || seq > self.snd_wl1
+    }
+
     /// The peer has acknowledged up to `ack` and has room for `window` bytes from there on. An acknowledgment that was
     /// overtaken is known by nothing, so that the edge never moves back.
     #[inline(always)]

@@ -81,11 +81,19 @@ impl<P: Sendable> Connection<P> {
         (segment.flags.fin(), len)
     }
 
-    /// Up to where a usual segment acknowledges the stream, of which `window` octets more have room. TCP's is that of its
-    /// subflow ([`acknowledge_stream`](Self::acknowledge_stream)).
+    /// Up to where a usual segment acknowledges the stream, of which `window` octets more have room; `place`: where it lies on
+    /// subflow `r`, and up to where it acknowledges there. TCP's is that of its subflow ([`acknowledge_stream`](Self::acknowledge_stream)).
     #[inline(always)]
-    pub(in crate::mptcp) fn hear_data_ack(&mut self, now: Instant, data_ack: Offset, window: u64) {
+    pub(in crate::mptcp) fn hear_data_ack(
+        &mut self,
+        now: Instant,
+        r: usize,
+        place: (u64, u64),
+        data_ack: Offset,
+        window: u64,
+    ) {
         if self.level.over() == Over::Multipath {
+            let window = self.window_as_kept(r, place, window);
             self.acknowledged_with_edge(now, data_ack, data_ack.saturating_add(window));
         }
     }
