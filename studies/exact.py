@@ -122,6 +122,8 @@ class Outcome:
     """By how much Linux takes longer; NaN where the file did not arrive on either side."""
     is_tie: bool = False
     """They part, but do not where our links take as much longer as the guest's processing does."""
+    names: tuple[str, str] = ("sim", "Linux")
+    """Of the two sides, for people."""
 
     @property
     def cause(self) -> str:
@@ -131,14 +133,15 @@ class Outcome:
         if self.is_tie:
             return "a tie: none with the time that the guest's processing takes"
         what, ours, theirs = self.first
+        one, other = self.names
         if ours is None or theirs is None:
-            return f"{what}: {'Linux' if ours is None else 'sim'} sends more"
+            return f"{what}: {other if ours is None else one} sends more"
         sends = "data" if ours.length or theirs.length else ours.flags
         if what == "the window":
-            return f"the window: {'sim' if ours.window > theirs.window else 'Linux'} announces more"
+            return f"the window: {one if ours.window > theirs.window else other} announces more"
         if what == "the length":
-            return f"the length: {'sim' if ours.length > theirs.length else 'Linux'} sends more"
-        return f"{what} of {sends}: {'sim' if ours.time_ns <= theirs.time_ns else 'Linux'} is first"
+            return f"the length: {one if ours.length > theirs.length else other} sends more"
+        return f"{what} of {sends}: {one if ours.time_ns <= theirs.time_ns else other} is first"
 
 
 def networks(paths: int, count: int = NETWORKS, seed: int = SEED) -> list[tuple[Path, ...]]:
