@@ -60,6 +60,17 @@ struct Buffer {
     pushed: bool,
 }
 
+/// How far the application writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Until {
+    /// Until the socket is full.
+    Full,
+    /// Or until the only unsent buffer is: then a group of it leaves (`tcp_push_one`). What the kernel is asked to send otherwise waits.
+    FirstFull,
+    /// Or until the kernel is asked to send, as nothing waits at the beginning.
+    Sending,
+}
+
 /// The buffers of a socket.
 #[derive(Clone, Debug, Default)]
 pub struct SocketQueue {
@@ -89,10 +100,12 @@ impl SocketQueue {
     pub fn arrive(&mut self, now: Instant, edges: Edges, view: &View) {
         if self.limit_bytes == 0 {
             self.limit_bytes = limit(view);
-            (self.woken, self.woken_at, self.largest_window) = (true, Instant::NEVER, edges.window);
-        }
-        if now != self.woken_at {
-            self.write(edges, view, false);
+            (self.woken, self.woken_at, self.largest_window) = (true, now, edges.window);
+            self.write(edges, view, Until::Sending);
+        } else if now != self.woken_at {
+            self.write(edges, view, Until::Full);
+        } else if self.rest > 0 && edges.una == 0 && (self.pushed == 0 || self.written <= edges.nxt) {
+            self.write(edges, view, Until::Sending);
         }
         self.una = edges.una;
         self.largest_window = self.largest_window.max(edges.window);
@@ -148,7 +161,7 @@ impl SocketQueue {
     /// Where the application was woken at this instant: it writes until the buffer that is to be sent next is full. Answers whether
     /// it is; then a group of it leaves without waiting (`tcp_push_one`), and what that took is filled up again.
     pub fn fill_first(&mut self, now: Instant, edges: Edges, view: &View) -> bool {
-        now == self.woken_at && (self.woken || self.rest > 0) && self.write(edges, view, true)
+        now == self.woken_at && (self.woken || self.rest > 0) && self.write(edges, view, Until::FirstFull)
     }
 
     fn drop_sent(&mut self, nxt: u64) -> bool {
@@ -174,9 +187,8 @@ impl SocketQueue {
         self.written.saturating_sub(self.una) + OVERHEAD_BYTES * (self.sent.len() + self.unsent.len()) as u64
     }
 
-    /// The application writes until the socket is full, or, `at_once`, until the only unsent buffer is, unless the kernel is asked
-    /// to send then. Answers whether it ended so.
-    fn write(&mut self, edges: Edges, view: &View, at_once: bool) -> bool {
+    /// The application writes. Answers whether it stopped because the kernel sends meanwhile.
+    fn write(&mut self, edges: Edges, view: &View, until: Until) -> bool {
         self.drop_sent(edges.nxt);
         if !std::mem::take(&mut self.woken) && (self.full || self.written >= edges.end) {
             return false;
@@ -213,7 +225,11 @@ impl SocketQueue {
                 // A full buffer, when half of the largest window was written since (`forced_push`).
                 if left > 0 && self.written > self.pushed + self.largest_window / 2 {
                     self.push();
-                } else if left > 0 && at_once && self.unsent.len() == 1 {
+                    if until == Until::Sending {
+                        self.rest = left;
+                        return true;
+                    }
+                } else if left > 0 && until != Until::Full && self.unsent.len() == 1 {
                     self.rest = left;
                     return true;
                 }
@@ -241,6 +257,25 @@ mod tests {
 
     const MSS: u64 = 1_448;
 
+    fn view(cwnd: f64, in_flight: u32) -> View {
+        View { in_flight, ..View::new(cwnd, MSS as u32) }
+    }
+
+    /// A socket of 4 MB that has sent ten segments in groups of two, of a window of 64,256 bytes: 22 segments are its half.
+    fn opened() -> (SocketQueue, Edges) {
+        let mut queue = SocketQueue::default();
+        let mut edges = Edges { una: 0, nxt: 0, end: 4_000_000, window: 64_256 };
+        let at_first = Instant::from_nanos(1);
+        for (group, end) in [22.0, 24.0, 24.0, 24.0, 24.0].into_iter().enumerate() {
+            queue.arrive(at_first, edges, &view(10.0, 2 * group as u32));
+            assert_eq!(segments(&queue), [end], "{group}");
+            edges.nxt += 2 * MSS;
+            queue.sent(at_first, edges.nxt, &view(10.0, 2 * group as u32 + 2));
+        }
+        queue.arrive(Instant::from_nanos(2), edges, &view(10.0, 10));
+        (queue, edges)
+    }
+
     fn segments(queue: &SocketQueue) -> Vec<f64> {
         queue.unsent.iter().map(|buffer| buffer.end as f64 / MSS as f64).collect()
     }
@@ -258,30 +293,28 @@ mod tests {
     /// Worked by hand from the first packets of Linux 6.12.117 over 25 Mbit/s and 109 ms.
     #[test]
     fn buffers_end_where_the_kernels_do() {
-        let view = |cwnd: f64, in_flight| View { in_flight, ..View::new(cwnd, MSS as u32) };
-        let mut queue = SocketQueue::default();
-        let mut edges = Edges { una: 0, nxt: 0, end: 4_000_000, window: 64_256 };
-        // 64,256 / 2 are 22 segments a buffer; three of them fill 87,040 bytes.
-        queue.arrive(Instant::from_nanos(1), edges, &view(10.0, 0));
-        assert_eq!((segments(&queue), queue.full, queue.written), (vec![22.0, 44.0, 66.0], true, 95_568));
-        // The second is full when half of the window was written since the beginning, the third when the application has to wait;
-        // the end of the first 65,536 bytes, in the third, is forgotten as the next follow.
+        let (mut queue, mut edges) = opened();
+        // The first group leaves as soon as the first buffer is full, which then takes two segments more. 24 are more than half of
+        // the window: the kernel sends what it may. Of ten, 14 are left in that buffer, which takes eight.
+        assert_eq!((segments(&queue), queue.full, queue.written), (vec![32.0, 54.0, 76.0], true, 110_048));
+        // The first buffer is the one that was pushed. The second ends 54 - 45.3 segments after the first 65,536 bytes, which pushed
+        // what the next bytes went on; the third when half of the window was written since, and the application has to wait.
         let pushed: Vec<bool> = queue.unsent.iter().map(|buffer| buffer.pushed).collect();
-        assert_eq!((pushed, queue.pushed), (vec![false, true, true], 95_568));
-        for group in 1..=28 {
-            assert_eq!(queue.sent(Instant::from_nanos(1), group * 2 * MSS, &view(10.0, 10)), group == 22);
+        assert_eq!((pushed, queue.pushed), (vec![true, false, true], 110_048));
+        for group in 6..=28 {
+            assert_eq!(queue.sent(Instant::from_nanos(2), group * 2 * MSS, &view(10.0, 10)), group == 16);
         }
-        assert!(!queue.woken, "87,040 bytes are too few for 66 segments and their buffers");
+        assert!(!queue.woken, "87,040 bytes are too few for 76 segments and their buffers");
         // 24 segments are acknowledged and the window is 34: it is not filled when 56 have left, and the memory becomes
-        // 2 · 34 · 4,352. The tail has 8 segments left, and holds 27 from there on: 79,488 / 2.
+        // 2 · 34 · 4,352. The tail has 18 segments left, and holds 27 from there on: 79,488 / 2.
         (edges.una, edges.nxt, edges.window) = (24 * MSS, 56 * MSS, 79_488);
-        queue.arrive(Instant::from_nanos(2), edges, &view(34.0, 30));
-        queue.sent(Instant::from_nanos(2), 58 * MSS, &view(34.0, 32));
+        queue.arrive(Instant::from_nanos(3), edges, &view(34.0, 30));
+        queue.sent(Instant::from_nanos(3), 58 * MSS, &view(34.0, 32));
         assert_eq!((queue.woken, queue.limit_bytes), (true, 295_936));
         edges.nxt = 58 * MSS;
-        queue.arrive(Instant::from_nanos(2), edges, &view(34.0, 34));
-        assert_eq!(segments(&queue), [66.0], "the application has not run yet");
         queue.arrive(Instant::from_nanos(3), edges, &view(34.0, 34));
+        assert_eq!(segments(&queue), [76.0], "the application has not run yet");
+        queue.arrive(Instant::from_nanos(4), edges, &view(34.0, 34));
         assert_eq!(segments(&queue), [85.0, 112.0, 139.0, 166.0]);
         let waiting = queue.first(58 * MSS);
         assert_eq!((waiting.bytes, waiting.first, waiting.more), (108 * MSS, 27 * MSS, true));
@@ -303,15 +336,12 @@ mod tests {
     /// and the fourth by itself, as the application fills the buffer before it writes on.
     #[test]
     fn who_fills_the_first_buffer_sends_a_group_of_it() {
-        let view = |cwnd: f64, in_flight| View { in_flight, ..View::new(cwnd, MSS as u32) };
-        let mut queue = SocketQueue::default();
-        let mut edges = Edges { una: 0, nxt: 0, end: 4_000_000, window: 64_256 };
-        queue.arrive(Instant::from_nanos(1), edges, &view(10.0, 0));
-        for group in 1..=27 {
-            queue.sent(Instant::from_nanos(1), group * 2 * MSS, &view(10.0, 10));
+        let (mut queue, mut edges) = opened();
+        for group in 6..=27 {
+            queue.sent(Instant::from_nanos(2), group * 2 * MSS, &view(10.0, 10));
         }
         (edges.una, edges.nxt, edges.window) = (24 * MSS, 54 * MSS, 80_512);
-        let now = Instant::from_nanos(2);
+        let now = Instant::from_nanos(3);
         queue.arrive(now, edges, &view(34.0, 30));
         assert!(!queue.fill_first(now, edges, &view(34.0, 30)), "nobody is woken");
         queue.sent(now, 57 * MSS, &view(34.0, 33));
@@ -322,7 +352,7 @@ mod tests {
         edges.nxt = 58 * MSS;
         assert!(queue.fill_first(now, edges, &view(34.0, 34)), "what that took is filled up");
         assert_eq!(segments(&queue), [85.0]);
-        queue.arrive(Instant::from_nanos(3), edges, &view(34.0, 34));
+        queue.arrive(Instant::from_nanos(4), edges, &view(34.0, 34));
         assert_eq!(segments(&queue), [85.0, 112.0, 139.0, 166.0], "the rest when nothing more can leave");
     }
 }
