@@ -341,10 +341,8 @@ impl<P: Sendable> Connection<P> {
         if may_open && self.reading_opens() {
             self.acknowledge_everywhere();
         }
-        if self.rx.window.round_is_over(self.clock) {
-            self.tune_window(self.clock);
-        }
-        if self.due.pushed.0 != 0 && (self.rx.len() == 0 || self.rx.has_twice()) {
+        let grew = self.rx.window.round_is_over(self.clock) && self.tune_window(self.clock);
+        if self.due.pushed.0 != 0 && (self.rx.is_all_read() || self.rx.has_twice() || grew && self.rx.counts_memory()) {
             self.acknowledge_pushed();
         }
         Some(payload)

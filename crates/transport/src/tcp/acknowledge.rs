@@ -24,7 +24,9 @@ pub struct Acknowledging {
     pending: u16,
     /// When one was delayed last, in milliseconds.
     delayed_ms: u16,
-    quick: u32,
+    quick: u16,
+    /// A delay is at most so many milliseconds and counted in the kernel's ticks, where the receiver is as Linux's; 0: it is not.
+    most_ms: u16,
     /// At most 255, and half a second: what an idle connection takes counts.
     every: u8,
     delay_ns: u32,
@@ -41,7 +43,8 @@ impl Acknowledging {
             last_at: Instant::ZERO,
             pending: 0,
             delayed_ms: 0,
-            quick: options.quick_acks,
+            quick: options.quick_acks.min(u16::MAX.into()) as u16,
+            most_ms: 0,
             every: options.segments_per_ack.clamp(1, 255) as u8,
             delay_ns: options.ack_delay_ns.min(u32::MAX.into()) as u32,
             answers: false,
@@ -57,13 +60,35 @@ impl Acknowledging {
     #[inline(always)]
     pub fn data_in_order(&mut self, now: Instant) {
         self.pending = self.pending.saturating_add(1);
-        self.last_at = now;
+        let last_at = std::mem::replace(&mut self.last_at, now);
         if self.pending >= u16::from(self.every) || (self.quick > 0 && !self.answers) {
             self.now = true;
         } else if self.deadline.is_never() {
-            self.deadline = now + self.delay();
+            self.deadline = self.delayed_until(now, last_at);
             self.delayed_ms = now.as_millis() as u16;
         }
+    }
+
+    /// Delays are Linux's, of an end whose round trip takes so long.
+    pub fn delay_as_linux(&mut self, srtt: Duration) {
+        let srtt_ms = srtt.as_nanos().div_ceil(1_000_000);
+        self.most_ms = srtt_ms.max(u64::from(self.delay_ns) / 1_000_000).min(u16::MAX.into()) as u16;
+    }
+
+    /// Until when an acknowledgment may wait for more. Linux's delay (`ato`) is half of the last one and the pause before the segment, where
+    /// that is longer than half and shorter than the whole (`tcp_event_data_recv`), and no longer than a round trip
+    /// (`tcp_send_delayed_ack`). Its timer counts ticks of a millisecond (`HZ` = 1,000), from the one that has begun to the one after the
+    /// last. Of several such pauses in a row only the last counts here.
+    #[inline]
+    fn delayed_until(&self, now: Instant, last_at: Instant) -> Instant {
+        if self.most_ms == 0 {
+            return now + self.delay();
+        }
+        let (now_ms, delay_ms) = (now.as_millis(), u64::from(self.delay_ns) / 1_000_000);
+        let pause_ms = now_ms - last_at.as_millis();
+        let lengthens = !last_at.is_zero() && pause_ms > delay_ms / 2 && pause_ms < delay_ms;
+        let wanted_ms = if lengthens { delay_ms / 2 + pause_ms } else { delay_ms };
+        Instant::from_millis(now_ms + wanted_ms.min(self.most_ms.into()) + 1)
     }
 
     /// Whether each segment is acknowledged at once.
@@ -71,11 +96,11 @@ impl Acknowledging {
         self.quick > 0 && !self.answers
     }
 
-    /// Whether one is due only as so many segments have come, and the timer of a delayed one is not about to expire
+    /// Whether one is due as so many segments have come, and the timer of a delayed one is not about to expire
     /// (`tcp_send_delayed_ack`: in a quarter of a delay, which half of the last one and the pause since make up).
     pub fn is_due_by_count(&self, now: Instant) -> bool {
         let about_to_expire = self.deadline <= now + self.delay() * 3 / 10;
-        self.pending >= u16::from(self.every) && !self.has_budget() && !about_to_expire
+        self.pending >= u16::from(self.every) && !about_to_expire
     }
 
     /// Data came behind a hole, or filled one: its acknowledgment may wait for so long, with at most [`WAITING`] others.
@@ -210,6 +235,25 @@ mod tests {
         assert_eq!(waits_until(840_000), us(841_100));
         assert_eq!(waits_until(841_637), us(842_000));
         assert_eq!(waits_until(842_100), us(843_200), "it has expired");
+    }
+
+    /// Linux 6.12, each with a segment that came alone: over 40.4 ms after a pause of 38 at 562.078 ms, acknowledged at 604; over 20 ms after one
+    /// of 22 at 544.279, at 585; over 45.7 ms after one of 38 at 523.467, not before 568.6, when something else sent it.
+    #[test]
+    fn a_kernels_delay_follows_the_pause_and_the_round_trip() {
+        let us = |us: u64| Instant::from_nanos(us * 1_000);
+        let until = |srtt_us: u64, before_us: u64, at_us: u64| {
+            let mut ack = Acknowledging::new(&TcpOptions { quick_acks: 0, ..TcpOptions::default() });
+            ack.delay_as_linux(Duration::from_micros(srtt_us));
+            ack.data_in_order(us(before_us));
+            ack.sent();
+            ack.data_in_order(us(at_us));
+            ack.deadline
+        };
+        assert_eq!(until(40_364, 524_470, 562_078), us(604_000));
+        assert_eq!(until(20_100, 522_300, 544_279), us(585_000));
+        assert_eq!(until(45_662, 485_893, 523_467), us(570_000));
+        assert_eq!(until(200_000, 485_893, 487_467), us(528_000), "after a short pause 40 ms");
     }
 
     #[test]

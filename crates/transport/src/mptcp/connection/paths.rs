@@ -1,6 +1,7 @@
 //! The path manager and the connection: its events and actions, subflows that come and go, and the time without any ("break
 //! before make").
 
+use crate::Receiver;
 use crate::names::SubflowId;
 use crate::path_manager::{PathAction, PathContext, PathEvent, PathPolicy};
 use crate::queue::Sendable;
@@ -127,6 +128,9 @@ impl<P: Sendable> Connection<P> {
         self.usual.forget();
         let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
         subflow.establish(now, view);
+        if self.config.tcp.receiver == Receiver::Linux {
+            subflow.delay_as_linux();
+        }
         view.active = true;
         let (local_id, remote_id) = (subflow.local_id(), subflow.remote_id());
         let rate = self.controller.on_join(&self.views, r, now);

@@ -191,6 +191,7 @@ impl<P: Sendable> Connection<P> {
             Verdict::Drop => return,
         };
         if subflow.is_active_open() && subflow.join().is_some_and(|j| !j.confirmed) {
+            subflow.pass_echo(segment.options.timestamps);
             self.join_acknowledged(now, r);
         }
         if !self.contexts[r].removal_at().is_never() {

@@ -35,12 +35,12 @@ impl<P: Sendable> Connection<P> {
         }
     }
 
-    /// A round trip of reading is over.
+    /// A round trip of reading is over. Answers whether the buffer has grown.
     #[cold]
-    pub(super) fn tune_window(&mut self, now: Instant) {
+    pub(super) fn tune_window(&mut self, now: Instant) -> bool {
         let (read, unread) = (self.rx.window.bytes_read(), self.rx.unread());
         let counts_memory = self.rx.counts_memory();
-        let Some(tuning) = &mut self.rx.window.tuning else { return };
+        let Some(tuning) = &mut self.rx.window.tuning else { return false };
         // A subflow counts from its SYN on.
         let there = |s: &&Subflow<P>| {
             !matches!(s.state(), State::SynReceived | State::TimeWait | State::Closed)
@@ -53,7 +53,8 @@ impl<P: Sendable> Connection<P> {
         let whole = counts_memory && self.subflows.iter().any(unanswered);
         let mss = if whole { self.config.mss } else { counted_mss(&self.config) };
         let seen = Seen { rtt, ratio, read, unread: if tuning.shared { 0 } else { unread }, mss };
-        if tuning.next_round(now, seen) {
+        let grew = tuning.next_round(now, seen);
+        if grew {
             let room = tuning.room();
             let data = room.ratio.data(room.memory.into());
             for subflow in &mut self.subflows {
@@ -63,5 +64,6 @@ impl<P: Sendable> Connection<P> {
                 self.rx.window.grow(data);
             }
         }
+        grew
     }
 }

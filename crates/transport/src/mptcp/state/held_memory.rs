@@ -26,8 +26,12 @@ impl HeldMemory {
     }
 
     /// A segment of `len` bytes at `at` waits behind a hole. A short one finds its place in the rest of the buffer before it
-    /// (`skb_try_coalesce`).
-    pub fn keep(&mut self, at: Offset, len: u64) {
+    /// (`skb_try_coalesce`), which is not what came `in_order`.
+    pub fn keep(&mut self, at: Offset, len: u64, in_order: bool) {
+        if in_order {
+            self.waiting += self.spared(len);
+            return;
+        }
         let (end, tail) = self.kept;
         let joins = at == end && len <= tail;
         self.waiting += if joins { self.whole() } else { self.spared(len) };
@@ -72,13 +76,14 @@ mod tests {
     #[test]
     fn short_segments_take_less_memory() {
         let mut held = HeldMemory::new(1448, 0);
-        held.keep(Offset::after(1_424), 1_424);
-        held.keep(Offset::after(4_000), 304);
+        held.keep(Offset::after(1_424), 1_424, false);
+        held.keep(Offset::after(4_000), 304, false);
         assert_eq!(held.spared_bytes(), (1_024, 1_024));
-        // 144 bytes find place in the 164 behind a full segment, 21 more do not.
-        held.keep(Offset::after(10_000), 1_424);
-        held.keep(Offset::after(11_424), 144);
-        held.keep(Offset::after(11_568), 21);
+        // 144 bytes find place in the 164 behind a full segment, whatever comes in order meanwhile; 21 more do not.
+        held.keep(Offset::after(10_000), 1_424, false);
+        held.keep(Offset::FIRST, 1_424, true);
+        held.keep(Offset::after(11_424), 144, false);
+        held.keep(Offset::after(11_568), 21, false);
         assert_eq!(held.spared_bytes().0, 1_024 + 2_304 + 1_536);
         held.release(304);
         assert_eq!(held.spared_bytes().0, 2_304 + 1_536);

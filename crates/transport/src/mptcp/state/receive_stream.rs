@@ -89,12 +89,12 @@ impl<P: Sendable> ReceiveStream<P> {
     /// Keeps a piece that waits. Answers how many bytes of it are new.
     #[inline(always)]
     fn wait(&mut self, early: Early<P>) -> u64 {
-        let (at, len) = (early.at, early.payload.len() as u64);
+        let (at, len, in_order) = (early.at, early.payload.len() as u64, early.at == self.nxt);
         let new = self.waiting.get_or_insert_with(|| Box::new(Waiting::new())).insert(self.nxt.octets(), early);
         if new == len
             && let Some(memory) = self.counted()
         {
-            memory.keep(at, len);
+            memory.keep(at, len, in_order);
         }
         new
     }
@@ -170,6 +170,12 @@ impl<P: Sendable> ReceiveStream<P> {
         self.rare.as_mut().map(|rare| &mut rare.waits)
     }
 
+    /// Whether the application has read all there is. For Linux's Multipath TCP what waits behind a hole is there too
+    /// (`mptcp_cleanup_rbuf`).
+    pub fn is_all_read(&self) -> bool {
+        self.len() == 0 && !(self.counts_memory() && self.has_hole())
+    }
+
     /// Whether Linux's Multipath TCP has twice the room that it announced last: then each subflow looks whether it is to acknowledge
     /// (`mptcp_cleanup_rbuf`).
     pub fn has_twice(&self) -> bool {
@@ -217,8 +223,9 @@ impl<P: Sendable> ReceiveStream<P> {
 
     #[cold]
     fn announce_as_linux(&mut self, now: Instant, held: Unread, subflow: &mut Subflow<P>) -> (u16, bool) {
-        let (scale, may_wait) = (subflow.scales().ours(), subflow.acknowledging().is_due_by_count(now));
-        let linux = AsLinux { may_wait, spared_bytes: self.spared_bytes() };
+        let (scale, ack) = (subflow.scales().ours(), subflow.acknowledging());
+        let (may_wait, has_budget) = (ack.is_due_by_count(now), ack.has_budget());
+        let linux = AsLinux { may_wait, has_budget, spared_bytes: self.spared_bytes() };
         let (rcv_nxt, rcv_ssthresh) = subflow.announced_window();
         let (window, tight) = self.window.announce_growing::<true>(now, held, linux, scale, rcv_nxt, rcv_ssthresh);
         let announced = rcv_ssthresh.announced.into();

@@ -36,11 +36,6 @@ impl Reinjections {
         self.add_tried(from, to, SubflowSet::default());
     }
 
-    /// Adds a range that these subflows carry.
-    pub fn add_held(&mut self, from: Offset, to: Offset, holders: SubflowSet) {
-        self.add_tried(from, to, holders);
-    }
-
     fn add_tried(&mut self, from: Offset, to: Offset, tried: SubflowSet) {
         let mut at = from;
         let mut i = self.ranges.partition_point(|r| r.to <= from);

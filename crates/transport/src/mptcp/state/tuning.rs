@@ -170,6 +170,11 @@ impl Tuning {
         grown
     }
 
+    /// An acknowledgment follows the reading that changed the buffer.
+    pub fn tell_change(&mut self) {
+        self.changed_at = Instant::NEVER;
+    }
+
     fn change(&mut self, now: Instant, room: Room) {
         if room != self.room {
             if self.read_later {

@@ -51,6 +51,8 @@ pub struct Unread {
 pub struct AsLinux {
     /// The acknowledgment may leave when what came is read.
     pub may_wait: bool,
+    /// Each segment is acknowledged at once, unless more than half of the buffer is taken: then no more.
+    pub has_budget: bool,
     /// Memory that pieces leave free as they are shorter than full segments, and with what was read at this instant.
     pub spared_bytes: (u64, u64),
 }
@@ -111,6 +113,9 @@ impl ReceiveWindow {
     /// The next acknowledgment follows the reading of what came: the buffer is empty.
     pub fn follow_reading(&mut self) {
         self.read_last.1 = 0;
+        if let Some(tuning) = &mut self.tuning {
+            tuning.tell_change();
+        }
     }
 
     /// The `rcv_ssthresh` of a subflow has grown to `size`.
@@ -176,7 +181,7 @@ impl ReceiveWindow {
             (held.pieces as u64 + u64::from(read), if LINUX { linux.spared_bytes.1 } else { 0 });
         let (mut open, mut tight) =
             tuning.open(tuning.room_at(now), (pieces, unread, spared_bytes), rcv_ssthresh, unit);
-        let waits = LINUX && linux.may_wait && read > 0;
+        let waits = LINUX && linux.may_wait && (tight || !linux.has_budget) && read > 0;
         if waits && open.next_multiple_of(unit) < rcv_ssthresh.announced.into() {
             let held = (held.pieces as u64, unread, linux.spared_bytes.0);
             (open, tight) = tuning.open_when_read(held, rcv_ssthresh, unit);

@@ -101,6 +101,11 @@ impl<P: Sendable> Subflow<P> {
         (self.ack.now, self.ack.deadline)
     }
 
+    /// Acknowledgments are delayed as Linux's are, whose round trip is known.
+    pub fn delay_as_linux(&mut self) {
+        self.ack.delay_as_linux(self.rtt.srtt);
+    }
+
     /// The same of data at a hole, whose acknowledgment may wait for so long.
     pub fn owe_at_hole(&mut self, now: Instant, wait: Duration) -> (bool, Instant) {
         self.ack.data_at_hole(now, wait);
@@ -365,6 +370,12 @@ impl<P: Sendable> Subflow<P> {
         len >= u64::from(self.rcv_ssthresh.longest) && self.learn_receive_rtt(Self::ts_now(now).wrapping_sub(t.echo))
     }
 
+    /// The fourth ACK of an MP_JOIN echoes what the first data will echo again, and Linux takes a round trip from no echo twice: of what waited
+    /// for the scheduler nothing is learned.
+    pub fn pass_echo(&mut self, timestamps: Option<Timestamps>) {
+        self.last_echo = timestamps.filter(|_| self.timestamps).map_or(self.last_echo, |t| t.echo);
+    }
+
     /// As [`take_echo`](Self::take_echo), from every segment: of a subflow of Multipath TCP.
     #[inline]
     pub fn take_each_echo(&mut self, timestamps: Option<Timestamps>, now: Instant) {
@@ -569,6 +580,21 @@ mod tests {
         assert_eq!(take(8, 1_448, 39), Duration::from_nanos(30_125_000));
         assert_eq!(take(9, 1_448, 40), Duration::from_nanos(30_234_000));
         assert_eq!(take(41, 1_448, 41), Duration::from_millis(1), "less than a millisecond");
+    }
+
+    /// Linux 6.12: the first data on an MP_JOIN echoes what its fourth ACK echoed, 91 ms earlier, of a path of 36 ms.
+    #[test]
+    fn what_the_fourth_ack_echoed_tells_no_round_trip() {
+        let rtt = |fourth: bool| {
+            let mut end = established(&TcpOptions::default());
+            let stamps = Some(Timestamps { value: 0, echo: 182 });
+            if fourth {
+                end.pass_echo(stamps);
+            }
+            end.take_echo(stamps, 1_424, Instant::from_millis(273));
+            end.receive_rtt()
+        };
+        assert_eq!((rtt(true), rtt(false)), (Duration::ZERO, Duration::from_millis(91)));
     }
 
     #[test]
