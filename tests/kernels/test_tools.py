@@ -1,11 +1,13 @@
 """The programs of a guest, compiled by the first run."""
 
+import errno
 import os
 import shutil
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from platform import machine
 from threading import Barrier
 
 import pytest
@@ -86,3 +88,50 @@ def test_what_a_guest_has_begun_ends_with_it(way: str, loaded: bool, tmp_path: P
         os.kill(int(left.name), 9)
     # Without it the process stands still, traced by the one that has adopted it.
     assert state in (("gone", "Z") if loaded else ("t", "T", "S"))
+
+
+REGISTERS = """
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* Gives a process back the part of its vector registers that was read: 576 bytes, of more where there is AVX. */
+int main(void)
+{
+	static char before[576], after[65536];
+	struct iovec part = { before, sizeof(before) }, all = { after, sizeof(after) };
+	int status, pid = fork();
+	if (pid == 0) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	if (ptrace(PTRACE_GETREGSET, pid, (void *)NT_X86_XSTATE, &part))
+		return 77;
+	part.iov_len = sizeof(before);
+	status = ptrace(PTRACE_SETREGSET, pid, (void *)NT_X86_XSTATE, &part) ? errno : 0;
+	if (ptrace(PTRACE_GETREGSET, pid, (void *)NT_X86_XSTATE, &all) || all.iov_len <= sizeof(before))
+		return 77;
+	kill(pid, SIGKILL);
+	return status ? status : memcmp(before, after, 512) != 0;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None or machine() != "x86_64", reason="gcc is not installed, or not x86-64")
+@pytest.mark.parametrize("loaded", [True, False], ids=["with seed.so", "without"])
+def test_a_part_of_the_vector_registers_may_be_given_back(loaded: bool, tmp_path: Path) -> None:
+    """A guest's kernel knows of less than a processor with AMX has; the host by itself refuses that."""
+    (tmp_path / "registers.c").write_text(REGISTERS)
+    program = tmp_path / "registers"
+    subprocess.run(["gcc", "-w", str(tmp_path / "registers.c"), "-o", str(program)], check=True)
+    preloaded = {"LD_PRELOAD": str(tools.tools() / "seed.so")} if loaded else {}
+    status = subprocess.run([program], env=preloaded, check=False).returncode
+    if status == 77:
+        pytest.skip("the processor has no AVX")
+    assert status == (0 if loaded else errno.EFAULT)
