@@ -55,7 +55,7 @@ CONTROLS: Final[Mapping[int, Sequence[str]]] = {1: ("reno", "cubic"), 2: ("reno"
 SIZES: Final[Mapping[int, Sequence[str]]] = {1: ("4 MB",), 2: ("512 kB", "4 MB")}
 AS_LINUX: Final = frozenset({"reno", "cubic"})
 """Controls that Linux has itself, of which our transport has its form. The coupled ones of a guest are the papers'."""
-AS_LINUX_SENDS: Final = '{ window_validation = "linux", tso = true, receiver = "linux" }'
+AS_LINUX_SENDS: Final = '{ window_validation = "linux", tso = true, receiver = "linux", timers = "linux" }'
 """Of TCP too, whose kernel's forms no scheduler implies."""
 DURATION_S: Final = 120
 DEEP: Final = "4000 packets"

@@ -69,6 +69,16 @@ words! {
     }
 }
 
+words! {
+    /// When timers expire.
+    pub enum Timers {
+        /// To the nanosecond.
+        Exact = "exact",
+        /// As the kernel's do, at the steps of its wheel.
+        Linux = "linux",
+    }
+}
+
 declared! {
     /// How TCP behaves, on each subflow. The defaults are Linux's.
     #[serde(default)]
@@ -103,6 +113,9 @@ declared! {
         /// acknowledgments is the kernel's too: with the scheduler `linux` it may go beyond the window of Multipath TCP, and what does is lost
         /// for the receiver
         receiver: Receiver = word("receiver", "usual", Receiver::WORDS),
+        /// when the sender's timers expire, of TCP and of Multipath TCP: `"exact"`, or `"linux"`, where the kernel's come late by up to 8 ms,
+        /// and by up to 64 ms when they wait for half a second or more
+        timers: Timers = word("timers", "exact", Timers::WORDS),
         /// hold back a short segment while data is outstanding (RFC 9293 §3.7.4)
         nagle: bool = flag("nagle", true),
         /// offer timestamps (RFC 7323)

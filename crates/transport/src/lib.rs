@@ -47,7 +47,7 @@ mod algorithm_tests;
 pub use ::algorithm;
 pub use ::algorithm::plugin;
 pub use config::{
-    Config, Growth, IpFields, KernelPaths, LossDetection, Protocol, ReceiveBuffer, Receiver, TcpOptions,
+    Config, Growth, IpFields, KernelPaths, LossDetection, Protocol, ReceiveBuffer, Receiver, TcpOptions, Timers,
     WindowValidation,
 };
 pub use host::Host;

@@ -338,6 +338,9 @@ impl<P: Sendable> Connection<P> {
     /// The next piece of the stream from the peer, in order.
     pub fn read(&mut self) -> Option<P> {
         let (payload, may_open) = self.rx.read(self.clock)?;
+        if self.rx.reads_on() {
+            return Some(payload);
+        }
         if may_open && self.reading_opens() {
             self.acknowledge_everywhere();
         }
@@ -353,7 +356,27 @@ impl<P: Sendable> Connection<P> {
     #[cold]
     fn reading_opens(&mut self) -> bool {
         let left_before = self.config.tcp.receiver == Receiver::Linux && self.due.acks.0 != 0;
+        if !left_before && self.rx.counts_memory() {
+            self.acknowledge_opened();
+            return false;
+        }
         !left_before && self.rx.opens(self.config.mss)
+    }
+
+    /// Linux's Multipath TCP has read much: each subflow looks whether it is to tell of that (`mptcp_cleanup_rbuf`).
+    fn acknowledge_opened(&mut self) {
+        if !self.rx.has_twice() {
+            return;
+        }
+        for r in 0..self.subflows.len() {
+            let subflow = &mut self.subflows[r];
+            if subflow.is_synchronised() && self.rx.opens_on(subflow) {
+                subflow.acknowledge_now();
+                self.due.acks.insert(r);
+                self.due.pushed.insert(r);
+                self.due.is_read = true;
+            }
+        }
     }
 
     /// Everything has been read, or there is much room: what came with PSH is acknowledged now. Its sender may have nothing else to send before it

@@ -42,6 +42,7 @@ pub(super) fn first_rcv_ssthresh(config: &Config, initiator: bool) -> RcvSsthres
             if !initiator && config.protocol == Protocol::Mptcp {
                 rcv_ssthresh.told = 0; // the first acknowledgment of the side that answers has a DSS already
             }
+            rcv_ssthresh.counts_short = config.tcp.receiver == Receiver::Linux;
             rcv_ssthresh
         }
         _ => RcvSsthresh::whole(config.mss),

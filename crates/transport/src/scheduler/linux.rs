@@ -38,6 +38,8 @@ pub struct Linux {
     held: bool,
     /// Where data is bound now, and how many bytes more.
     burst: Option<(usize, u64)>,
+    /// What was bound has left as far as it can: the application goes on.
+    flushed: bool,
 }
 
 impl Algorithm for Linux {
@@ -123,6 +125,7 @@ impl Linux {
             pages: Pages::default(),
             held: false,
             burst: None,
+            flushed: false,
         }
     }
 
@@ -157,11 +160,24 @@ impl Linux {
     /// The application writes, if it may: at most once, or as long as there is room.
     fn accept(&mut self, context: &Context, all: bool) {
         self.pages.accept(Edges::of(context), self.socket_limit(), all);
+        if self.pages.full && context.counters(0).groups.is_some() {
+            self.pages.end_write();
+        }
     }
 
     /// The send buffer of the socket.
     fn socket_limit(&self) -> u64 {
         LEAST_BUFFER_BYTES + self.limits.iter().map(|limit| limit.bytes).sum::<u64>()
+    }
+
+    /// Whether something that is bound may leave. What the application writes at once does before it writes more
+    /// (`mptcp_sendmsg`, `__mptcp_push_pending`), where segments leave as there.
+    fn may_leave(&self, group: &[View], context: &Context) -> bool {
+        let leaves = |(r, view): (usize, &View)| {
+            let counters = context.counters(r);
+            counters.groups.is_some() && counters.queued_bytes > 0 && view.active && view.has_room()
+        };
+        group.iter().enumerate().any(leaves)
     }
 
     /// How much of the data asked about is in its first page.
@@ -187,6 +203,10 @@ impl Linux {
                 }
             }
             if self.page_bytes(context) == 0 {
+                if !self.flushed && self.may_leave(group, context) {
+                    return Decision::Wait { until: Instant::NEVER };
+                }
+                self.flushed = false;
                 self.accept(context, false);
             }
             if self.page_bytes(context) == 0 {
@@ -255,7 +275,8 @@ impl PacketScheduler for Linux {
             }
         }
         let woken = self.pages.wake(Edges::of(context), self.socket_limit());
-        if grown || woken { Decision::Pass } else { Decision::Blocked }
+        let flushed = !std::mem::replace(&mut self.flushed, true) && self.may_leave(group, context);
+        if grown || woken || flushed { Decision::Pass } else { Decision::Blocked }
     }
 
     fn holds_data(&self) -> bool {

@@ -93,6 +93,11 @@ impl Pages {
         }
     }
 
+    /// A write that the socket has no room for ends: what is left of it belongs to the next.
+    pub fn end_write(&mut self) {
+        self.rest = 0;
+    }
+
     /// The next piece takes at most so many bytes. Answers how many.
     fn take(&mut self, edges: Edges, most: u64) -> u64 {
         let goes_on = edges.nxt < self.accepted && self.used < PAGE_BYTES;

@@ -5,10 +5,14 @@
 //! connection's slow start. It also refills it after a pause of more than an RTO, which is not modelled.
 
 use crate::TcpOptions;
+use crate::tcp::wheel;
 use crate::time::{Duration, Instant};
 
 /// Acknowledgments of segments behind a hole that wait for others at most (Linux's `tcp_comp_sack_nr`).
 const WAITING: u16 = 44;
+/// What Linux's delay returns to, and the longest (`TCP_ATO_MIN`, `TCP_DELACK_MAX`).
+const ATO_MIN_MS: u64 = 40;
+const ATO_MAX_MS: u64 = 200;
 
 /// What a subflow owes its peer.
 #[derive(Clone, Copy, Debug)]
@@ -21,15 +25,20 @@ pub struct Acknowledging {
     pub deadline: Instant,
     /// When data came last.
     last_at: Instant,
+    /// The delay; where the receiver is as Linux's, the one that it has come to (`ato`).
+    delay_ns: u32,
     pending: u16,
-    /// When one was delayed last, in milliseconds.
-    delayed_ms: u16,
+    /// What came in order and is not acknowledged, where the receiver is as Linux's, at most 65,535 bytes.
+    bytes: u16,
+    /// The low bits of the millisecond at which the timer of the one that was delayed last expires.
+    timer_ms: u16,
     quick: u16,
-    /// A delay is at most so many milliseconds and counted in the kernel's ticks, where the receiver is as Linux's; 0: it is not.
-    most_ms: u16,
     /// At most 255, and half a second: what an idle connection takes counts.
     every: u8,
-    delay_ns: u32,
+    /// A delay of more than Linux's shortest is at most so many milliseconds, where the receiver is as Linux's; 0: it is not.
+    most_ms: u8,
+    /// How much later than its tick Linux's timer expires, in milliseconds; 0: the deadline is of no such timer.
+    late_ms: u8,
     /// Data goes out in answer to what comes in: acknowledgments wait for it.
     answers: bool,
 }
@@ -41,12 +50,14 @@ impl Acknowledging {
             pushed: false,
             deadline: Instant::NEVER,
             last_at: Instant::ZERO,
-            pending: 0,
-            delayed_ms: 0,
-            quick: options.quick_acks.min(u16::MAX.into()) as u16,
-            most_ms: 0,
-            every: options.segments_per_ack.clamp(1, 255) as u8,
             delay_ns: options.ack_delay_ns.min(u32::MAX.into()) as u32,
+            pending: 0,
+            bytes: 0,
+            timer_ms: 0,
+            quick: options.quick_acks.min(u16::MAX.into()) as u16,
+            every: options.segments_per_ack.clamp(1, 255) as u8,
+            most_ms: 0,
+            late_ms: 0,
             answers: false,
         }
     }
@@ -58,37 +69,70 @@ impl Acknowledging {
 
     /// Data arrived in order and left no hole.
     #[inline(always)]
-    pub fn data_in_order(&mut self, now: Instant) {
+    pub fn data_in_order(&mut self, now: Instant, len: u64, longest: u32) {
         self.pending = self.pending.saturating_add(1);
-        let last_at = std::mem::replace(&mut self.last_at, now);
+        if self.most_ms != 0 {
+            self.count_bytes(len, longest);
+            self.adapt(now);
+        }
+        self.last_at = now;
         if self.pending >= u16::from(self.every) || (self.quick > 0 && !self.answers) {
             self.now = true;
         } else if self.deadline.is_never() {
-            self.deadline = self.delayed_until(now, last_at);
-            self.delayed_ms = now.as_millis() as u16;
+            self.put_off(now);
         }
+    }
+
+    /// Linux counts bytes: what is pending is as many segments as full ones would be (`__tcp_ack_snd_check`).
+    #[cold]
+    fn count_bytes(&mut self, len: u64, longest: u32) {
+        let bytes = u64::from(self.bytes) + len;
+        self.bytes = bytes.min(u16::MAX.into()) as u16;
+        self.pending = bytes.div_ceil(u64::from(longest.max(1))).min(u16::MAX.into()) as u16;
     }
 
     /// Delays are Linux's, of an end whose round trip takes so long.
     pub fn delay_as_linux(&mut self, srtt: Duration) {
-        let srtt_ms = srtt.as_nanos().div_ceil(1_000_000);
-        self.most_ms = srtt_ms.max(u64::from(self.delay_ns) / 1_000_000).min(u16::MAX.into()) as u16;
+        self.most_ms = srtt.as_nanos().div_ceil(1_000_000).clamp(ATO_MIN_MS, ATO_MAX_MS) as u8;
     }
 
-    /// Until when an acknowledgment may wait for more. Linux's delay (`ato`) is half of the last one and the pause before the segment, where
-    /// that is longer than half and shorter than the whole (`tcp_event_data_recv`), and no longer than a round trip
-    /// (`tcp_send_delayed_ack`). Its timer counts ticks of a millisecond (`HZ` = 1,000), from the one that has begun to the one after the
-    /// last. Of several such pauses in a row only the last counts here.
-    #[inline]
-    fn delayed_until(&self, now: Instant, last_at: Instant) -> Instant {
-        if self.most_ms == 0 {
-            return now + self.delay();
+    fn delay_ms(&self) -> u64 {
+        u64::from(self.delay_ns) / 1_000_000
+    }
+
+    fn set_delay_ms(&mut self, ms: u64) {
+        self.delay_ns = (ms.min(ATO_MAX_MS) * 1_000_000) as u32;
+    }
+
+    /// A segment comes after a pause (`tcp_event_data_recv`): one that is shorter than the delay lengthens it, others let it go back. The
+    /// RTO, which bounds it too, is no less than [`ATO_MAX_MS`] there.
+    #[cold]
+    fn adapt(&mut self, now: Instant) {
+        if self.last_at.is_zero() {
+            return;
         }
-        let (now_ms, delay_ms) = (now.as_millis(), u64::from(self.delay_ns) / 1_000_000);
-        let pause_ms = now_ms - last_at.as_millis();
-        let lengthens = !last_at.is_zero() && pause_ms > delay_ms / 2 && pause_ms < delay_ms;
-        let wanted_ms = if lengthens { delay_ms / 2 + pause_ms } else { delay_ms };
-        Instant::from_millis(now_ms + wanted_ms.min(self.most_ms.into()) + 1)
+        let (pause_ms, delay_ms) = (now.as_millis() - self.last_at.as_millis(), self.delay_ms());
+        if pause_ms <= ATO_MIN_MS / 2 {
+            self.set_delay_ms(delay_ms / 2 + ATO_MIN_MS / 2);
+        } else if pause_ms < delay_ms {
+            self.set_delay_ms(delay_ms / 2 + pause_ms);
+        }
+    }
+
+    /// An acknowledgment waits for more. Linux has it wait no longer than a round trip where the delay is long (`tcp_send_delayed_ack`),
+    /// and its timer counts ticks.
+    #[inline]
+    fn put_off(&mut self, now: Instant) {
+        if self.most_ms == 0 {
+            self.deadline = now + self.delay();
+            return;
+        }
+        let delay_ms = self.delay_ms();
+        let wanted_ms = if delay_ms > ATO_MIN_MS { delay_ms.min(self.most_ms.into()) } else { delay_ms };
+        let (at, tick) = wheel::expiry(now, Duration::from_millis(wanted_ms));
+        self.deadline = at;
+        self.timer_ms = at.as_millis() as u16;
+        self.late_ms = (at.as_millis() - tick.as_millis()) as u8;
     }
 
     /// Whether each segment is acknowledged at once.
@@ -97,9 +141,11 @@ impl Acknowledging {
     }
 
     /// Whether one is due as so many segments have come, and the timer of a delayed one is not about to expire
-    /// (`tcp_send_delayed_ack`: in a quarter of a delay, which half of the last one and the pause since make up).
+    /// (`tcp_send_delayed_ack`: in a quarter of the delay). Of a receiver as Linux's.
     pub fn is_due_by_count(&self, now: Instant) -> bool {
-        let about_to_expire = self.deadline <= now + self.delay() * 3 / 10;
+        let late_ms = u64::from(self.late_ms);
+        let soon_ms = now.as_millis() + self.delay_ms() / 4 + late_ms;
+        let about_to_expire = late_ms > 0 && !self.deadline.is_never() && self.deadline.as_millis() <= soon_ms;
         self.pending >= u16::from(self.every) && !about_to_expire
     }
 
@@ -109,20 +155,20 @@ impl Acknowledging {
         if wait.is_zero() || self.pending >= WAITING {
             self.now = true;
         } else if self.deadline.is_never() {
+            self.late_ms = 0;
             self.deadline = (now + wait).min(self.stale_timer(now));
         }
         self.pending = self.pending.saturating_add(1);
     }
 
     /// When the timer of the last delayed acknowledgment expires, which another one has overtaken: the kernel lets it run, and sends
-    /// what waits then (`tcp_delack_timer_handler`). It counts ticks of a millisecond (`HZ` = 1,000), from the one that has begun to
-    /// the one after the last.
+    /// what waits then (`tcp_delack_timer_handler`).
     fn stale_timer(&self, now: Instant) -> Instant {
-        let (now_ms, delay_ms) = (now.as_millis(), u64::from(self.delay_ns) / 1_000_000);
-        let age_ms = u64::from((now_ms as u16).wrapping_sub(self.delayed_ms));
-        let is_recent = !self.last_at.is_zero() && now <= self.last_at + Duration::from_millis(delay_ms + 1);
-        if is_recent && age_ms <= delay_ms {
-            Instant::from_millis(now_ms + delay_ms + 1 - age_ms)
+        let rest_ms = self.timer_ms.wrapping_sub(now.as_millis() as u16);
+        let most_ms = ATO_MAX_MS + 8;
+        let is_recent = !self.last_at.is_zero() && now <= self.last_at + Duration::from_millis(most_ms);
+        if is_recent && (1..=most_ms).contains(&rest_ms.into()) {
+            Instant::from_millis(now.as_millis() + u64::from(rest_ms))
         } else {
             Instant::NEVER
         }
@@ -156,8 +202,12 @@ impl Acknowledging {
         }
     }
 
-    /// The delay is over, and no answer has come.
+    /// The delay is over, and no answer has come. Linux then waits twice as long, or begins anew where it waited for an answer
+    /// (`tcp_delack_timer_handler`).
     pub fn expire(&mut self) {
+        if self.most_ms != 0 && std::mem::take(&mut self.late_ms) > 0 {
+            self.set_delay_ms(if self.answers { ATO_MIN_MS } else { 2 * self.delay_ms() });
+        }
         self.deadline = Instant::NEVER;
         self.now = true;
         self.answers = false;
@@ -168,13 +218,18 @@ impl Acknowledging {
         self.pending > 0
     }
 
+    /// Bytes in order that are unacknowledged, where the receiver is as Linux's, at most 65,535.
+    pub fn pending_bytes(&self) -> u64 {
+        self.bytes.into()
+    }
+
     /// An acknowledgment went out, alone or on data. Most data that a sender sends acknowledges nothing.
     #[inline(always)]
     pub fn sent(&mut self) {
         (self.now, self.pushed) = (false, false);
         if self.pending > 0 {
             self.quick = self.quick.saturating_sub(1);
-            self.pending = 0;
+            (self.pending, self.bytes) = (0, 0);
             self.deadline = Instant::NEVER;
         }
         debug_assert_eq!(self.deadline, Instant::NEVER, "only what is pending has a deadline");
@@ -185,6 +240,17 @@ impl Acknowledging {
 mod tests {
     use super::*;
 
+    fn us(us: u64) -> Instant {
+        Instant::from_nanos(us * 1_000)
+    }
+
+    /// Without a budget, of an end with such a round trip.
+    fn as_linux(srtt_us: u64) -> Acknowledging {
+        let mut ack = Acknowledging::new(&TcpOptions { quick_acks: 0, ..TcpOptions::default() });
+        ack.delay_as_linux(Duration::from_micros(srtt_us));
+        ack
+    }
+
     /// Segments after which an acknowledgment went out, of `count` that come a millisecond apart; the first `growing` enlarge
     /// the window.
     fn acknowledged(ack: &mut Acknowledging, count: u64, growing: u64) -> Vec<u64> {
@@ -193,7 +259,7 @@ mod tests {
             if n <= growing {
                 ack.window_grew();
             }
-            ack.data_in_order(Instant::from_millis(n));
+            ack.data_in_order(Instant::from_millis(n), 1_448, 1_448);
             if ack.now {
                 ack.sent();
                 after.push(n);
@@ -206,10 +272,10 @@ mod tests {
     #[test]
     fn one_that_is_due_by_count_leaves_at_once_where_its_timer_is_about_to_expire() {
         let by_count = |pause_ms: u64| {
-            let mut ack = Acknowledging::new(&TcpOptions { quick_acks: 0, ..TcpOptions::default() });
-            ack.data_in_order(Instant::from_millis(100));
+            let mut ack = as_linux(20_000);
+            ack.data_in_order(Instant::from_millis(100), 1_448, 1_448);
             assert!(!ack.is_due_by_count(Instant::from_millis(100)), "one segment");
-            ack.data_in_order(Instant::from_millis(100 + pause_ms));
+            ack.data_in_order(Instant::from_millis(100 + pause_ms), 1_448, 1_448);
             ack.is_due_by_count(Instant::from_millis(100 + pause_ms))
         };
         assert_eq!([1, 20, 27, 28, 39].map(by_count), [true, true, true, false, false]);
@@ -218,11 +284,10 @@ mod tests {
     /// Linux 6.12 over 30 Mbit/s and 133 ms: an acknowledgment was delayed at 801 ms, and what waited behind a hole left at 842.
     #[test]
     fn the_timer_of_an_acknowledgment_that_was_overtaken_sends_what_waits() {
-        let mut ack = Acknowledging::new(&TcpOptions { quick_acks: 0, ..TcpOptions::default() });
-        let us = |us: u64| Instant::from_nanos(us * 1_000);
-        ack.data_in_order(us(801_300));
-        assert_eq!(ack.deadline, us(841_300));
-        ack.data_in_order(us(801_700));
+        let mut ack = as_linux(133_000);
+        ack.data_in_order(us(801_300), 1_448, 1_448);
+        assert_eq!(ack.deadline, us(842_000));
+        ack.data_in_order(us(801_700), 1_448, 1_448);
         assert!(ack.now);
         ack.sent();
         let mut waits_until = |now_us: u64| {
@@ -241,19 +306,38 @@ mod tests {
     /// of 22 at 544.279, at 585; over 45.7 ms after one of 38 at 523.467, not before 568.6, when something else sent it.
     #[test]
     fn a_kernels_delay_follows_the_pause_and_the_round_trip() {
-        let us = |us: u64| Instant::from_nanos(us * 1_000);
         let until = |srtt_us: u64, before_us: u64, at_us: u64| {
-            let mut ack = Acknowledging::new(&TcpOptions { quick_acks: 0, ..TcpOptions::default() });
-            ack.delay_as_linux(Duration::from_micros(srtt_us));
-            ack.data_in_order(us(before_us));
+            let mut ack = as_linux(srtt_us);
+            ack.data_in_order(us(before_us), 1_448, 1_448);
             ack.sent();
-            ack.data_in_order(us(at_us));
+            ack.data_in_order(us(at_us), 1_448, 1_448);
             ack.deadline
         };
         assert_eq!(until(40_364, 524_470, 562_078), us(604_000));
         assert_eq!(until(20_100, 522_300, 544_279), us(585_000));
         assert_eq!(until(45_662, 485_893, 523_467), us(570_000));
         assert_eq!(until(200_000, 485_893, 487_467), us(528_000), "after a short pause 40 ms");
+    }
+
+    /// `tcp_event_data_recv` and `tcp_delack_timer_handler`, worked by hand: 40 ms, after a pause of 30 ms 20 + 30, after one of 40
+    /// 25 + 40, after one of 5 32 + 20; when its timer has expired 104, then 200 at most; and no more than the round trip. From 63 ms
+    /// on timers expire each eighth tick: of 65 ms at 1,140, and those of 104, 150, 120 and 80 ms likewise.
+    #[test]
+    fn a_kernels_delay_grows_where_it_was_too_short_and_goes_back() {
+        let mut ack = as_linux(150_000);
+        let mut waits_ms = |at_ms: u64, expires: bool| {
+            ack.data_in_order(Instant::from_millis(at_ms), 1_448, 1_448);
+            let waits_ms = ack.deadline.as_millis() - at_ms;
+            if expires {
+                ack.expire();
+            }
+            ack.sent();
+            waits_ms
+        };
+        assert_eq!([(1_000, false), (1_030, false), (1_070, false)].map(|(at, e)| waits_ms(at, e)), [41, 51, 70]);
+        assert_eq!([(1_075, true), (1_300, true), (1_600, false)].map(|(at, e)| waits_ms(at, e)), [53, 112, 156]);
+        // 200 were left, which 150 ms at most had been asked of: 100 + 20, 60 + 20, 40 + 20.
+        assert_eq!([1_601, 1_602, 1_603].map(|at| waits_ms(at, false)), [123, 82, 61]);
     }
 
     #[test]
@@ -279,7 +363,7 @@ mod tests {
     #[test]
     fn what_is_read_at_the_end_of_a_push_does_not_wait_unless_an_answer_may_come() {
         let pushed = |ack: &mut Acknowledging, now| {
-            ack.data_in_order(now);
+            ack.data_in_order(now, 1_448, 1_448);
             ack.pushed = true;
             ack.read_all()
         };

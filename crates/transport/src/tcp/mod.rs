@@ -24,4 +24,5 @@ pub mod socket_queue;
 pub mod subflow;
 pub mod tso;
 pub mod validation;
+pub mod wheel;
 pub mod wholes;

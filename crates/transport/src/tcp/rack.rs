@@ -2,6 +2,7 @@
 //! the scoreboard.
 
 use super::scoreboard::{Delivered, sent_after};
+use crate::tcp::wheel;
 use crate::time::{Duration, Instant};
 
 /// State of a sender (RFC 8985 §5.2).
@@ -22,6 +23,8 @@ pub struct Rack {
     persist: u8,
     /// The network has been seen to reorder.
     reordering: bool,
+    /// How much later than its tick the probe goes out, in milliseconds, where timers are Linux's.
+    late_ms: u8,
     /// There was an RTT sample since the last probe, or since the beginning (§7.3).
     pub sampled: bool,
     /// The probe that is under way.
@@ -41,6 +44,7 @@ pub struct Probe {
 
 /// RFC 8985 §7.2: the longest a receiver holds an acknowledgment back (TLP.max_ack_delay; Linux takes 200 ms).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
+const LEAST_LINUX: Duration = Duration::from_millis(2);
 /// §7.2: without an RTT sample.
 const UNKNOWN_RTT_PTO: Duration = Duration::from_secs(1);
 /// The smoothed RTT bounds the window in any case (§6.2 step 4); this bounds the factor.
@@ -54,6 +58,7 @@ impl Rack {
             latest: (Instant::ZERO, 0),
             rtt: Duration::ZERO,
             reordering: false,
+            late_ms: 0,
             multiplier: 1,
             persist: 0,
             raised_below: 0,
@@ -103,16 +108,37 @@ impl Rack {
     }
 
     /// §7.2: schedules a probe at two smoothed round trips from now, at the latest when the retransmission timer would
-    /// expire, in place of it.
+    /// expire, in place of it. `rto`: when that is, and whether timers are Linux's.
     #[inline(always)]
-    pub fn arm_probe(&mut self, now: Instant, srtt: Duration, outstanding: u32, rto_at: Instant) {
+    pub fn arm_probe(&mut self, now: Instant, srtt: Duration, outstanding: u32, rto: (Instant, bool)) {
         // §7.3: probes without an RTT sample between them could hide for good that the round trip has grown.
         if !self.sampled {
             self.probe_at = Instant::NEVER;
             return;
         }
         let pto = if !srtt.is_zero() && outstanding != 1 { 2 * srtt } else { Self::rare_pto(srtt) };
-        self.probe_at = (now + pto).min(rto_at);
+        let (rto_at, ticks) = rto;
+        let at = if ticks { self.expiry_in_ticks(now, pto, outstanding) } else { now + pto };
+        self.probe_at = at.min(rto_at);
+    }
+
+    /// Linux waits two ticks longer for several segments (`TCP_TIMEOUT_MIN_US`).
+    #[cold]
+    fn expiry_in_ticks(&mut self, now: Instant, pto: Duration, outstanding: u32) -> Instant {
+        let (at, tick) = wheel::expiry(now, if outstanding == 1 { pto } else { pto + LEAST_LINUX });
+        self.late_ms = (at.as_millis() - tick.as_millis()).min(255) as u8;
+        at
+    }
+
+    /// When Linux looks for losses again that there will be `at`: two ticks later (`tcp_rack_mark_lost`).
+    #[cold]
+    pub fn patience_in_ticks(now: Instant, at: Instant) -> Instant {
+        if at.is_never() { at } else { wheel::expiry(now, at.saturating_since(now) + LEAST_LINUX).0 }
+    }
+
+    /// The tick for which the probe was set.
+    pub fn probe_tick(&self) -> Instant {
+        self.probe_at.saturating_sub(Duration::from_millis(self.late_ms.into()))
     }
 
     /// §7.2 where a delayed acknowledgment is to be expected, or where no round trip is known.
@@ -164,11 +190,18 @@ mod tests {
     #[test]
     fn the_probe_waits_for_a_delayed_ack_when_one_segment_is_out() {
         let mut rack = Rack { sampled: true, ..Rack::new() };
-        rack.arm_probe(Instant::ZERO, 50 * MS, 4, Instant::from_millis(1_000));
+        rack.arm_probe(Instant::ZERO, 50 * MS, 4, (Instant::from_millis(1_000), false));
         assert_eq!(rack.probe_at, Instant::from_millis(100));
-        rack.arm_probe(Instant::ZERO, 50 * MS, 1, Instant::from_millis(1_000));
+        rack.arm_probe(Instant::ZERO, 50 * MS, 1, (Instant::from_millis(1_000), false));
         assert_eq!(rack.probe_at, Instant::from_millis(300));
-        rack.arm_probe(Instant::ZERO, 50 * MS, 1, Instant::from_millis(250));
+        rack.arm_probe(Instant::ZERO, 50 * MS, 1, (Instant::from_millis(250), false));
         assert_eq!(rack.probe_at, Instant::from_millis(250), "in place of the retransmission timer");
+        // Linux: 102 ms are in steps of eight, and 300 that wait for the acknowledgment too.
+        rack.arm_probe(Instant::ZERO, 50 * MS, 4, (Instant::from_millis(1_000), true));
+        assert_eq!((rack.probe_at, rack.probe_tick()), (Instant::from_millis(108), Instant::from_millis(102)));
+        rack.arm_probe(Instant::ZERO, 50 * MS, 1, (Instant::from_millis(1_000), true));
+        assert_eq!((rack.probe_at, rack.probe_tick()), (Instant::from_millis(308), Instant::from_millis(300)));
+        let looks_at = |us: u64| Rack::patience_in_ticks(Instant::from_millis(7), Instant::from_nanos(us * 1_000));
+        assert_eq!((looks_at(9_500), looks_at(7_000)), (Instant::from_millis(13), Instant::from_millis(10)));
     }
 }

@@ -25,6 +25,8 @@ pub struct RcvSsthresh {
     pub longest: u32,
     /// Its ratio of data to memory.
     pub ratio: Ratio,
+    /// Short segments, which take less memory, are looked at when full ones would not enlarge the window: the receiver is as Linux's.
+    pub counts_short: bool,
     /// The end of the window that the last acknowledgment told, as a place on the subflow; 0 where the window may shrink on it.
     pub told: u64,
     /// The window that the last acknowledgment announced, in bytes (`rcv_wnd`).
@@ -45,6 +47,7 @@ impl RcvSsthresh {
             memory: memory::INITIAL_BYTES as u32,
             longest: EXPECTED_BYTES.min(mss),
             ratio: Ratio::ASSUMED,
+            counts_short: false,
             told: 1 + told,
             announced: told as u32,
         }
@@ -86,7 +89,7 @@ impl RcvSsthresh {
             self.bytes += self.increase(len, memory, mss).min(room - before);
         }
         let measured = self.longest + OPTIONS_BYTES >= mss;
-        self.limit = if measured { self.holds(memory::of_segment(u64::from(self.longest))) } else { u32::MAX };
+        self.limit = if measured { self.most() } else { u32::MAX };
         self.bytes > before
     }
 
@@ -101,6 +104,11 @@ impl RcvSsthresh {
     /// Data that the buffer holds beside what takes `used` bytes of memory.
     fn holds(&self, used: u64) -> u32 {
         self.clamp.min(self.ratio.data(u64::from(self.memory).saturating_sub(used)) as u32)
+    }
+
+    /// Data that the buffer holds beside the segment that comes.
+    fn most(&self) -> u32 {
+        self.holds(memory::of_segment(if self.counts_short { 0 } else { self.longest.into() }))
     }
 
     /// Two segments for one whose share of data is that of full-sized ones. For others the window grows only as long as it is
@@ -125,7 +133,7 @@ impl RcvSsthresh {
     pub fn follow(&mut self, memory: u64, data: u64) {
         (self.memory, self.clamp) = (memory as u32, data as u32);
         if self.limit < u32::MAX {
-            self.limit = self.holds(memory::of_segment(u64::from(self.longest)));
+            self.limit = self.most();
         }
     }
 }
@@ -150,6 +158,19 @@ mod tests {
             })
             .collect();
         assert_eq!(grown, [66_984, 69_880, 72_776, 75_672, 78_568, 79_474, 0, 0, 0, 0]);
+    }
+
+    /// Linux 6.12: six full-sized segments have enlarged the window to 79,474, and one of 192 bytes, which takes 960 of memory, does to 80,303.
+    #[test]
+    fn a_short_segment_leaves_room_for_more() {
+        let grown = |counts_short| {
+            let mut rcv_ssthresh = RcvSsthresh { counts_short, ..RcvSsthresh::new(1448, 64_240) };
+            for _ in 0..6 {
+                rcv_ssthresh.arrived(1424, 0, 1448);
+            }
+            rcv_ssthresh.may_grow() && rcv_ssthresh.arrived(192, 0, 1448)
+        };
+        assert_eq!((grown(true), grown(false)), (true, false));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
 use crate::TcpOptions;
-use crate::time::Duration;
+use crate::Timers;
+use crate::tcp::wheel;
+use crate::time::{Duration, Instant};
 
 /// Estimator of one subflow.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +24,10 @@ pub struct RttEstimator {
     backs_off: bool,
     /// The congestion control wants to be told of each sample.
     pub told: bool,
+    /// Timers are Linux's.
+    pub ticks: bool,
+    /// How much later than its tick the timer that was set last expires, in milliseconds, at most 255.
+    late_ms: u8,
     rto_min: Duration,
     rto_max: Duration,
     /// Before the first sample.
@@ -46,6 +52,8 @@ impl RttEstimator {
             backs_off: options.rto_backoff,
             rto_initial: Duration::from_nanos(options.rto_initial_ns),
             told: false,
+            ticks: options.timers == Timers::Linux,
+            late_ms: 0,
         }
     }
 
@@ -88,7 +96,28 @@ impl RttEstimator {
         if self.backoff == 0 || !self.backs_off {
             return base;
         }
+        let base = if self.ticks { wheel::ticks(base) } else { base };
         base.saturating_mul(1 << self.backoff.min(16)).min(self.rto_max)
+    }
+}
+
+impl RttEstimator {
+    /// When a timer that is set now expires, after the timeout.
+    #[inline(always)]
+    pub fn expiry(&mut self, now: Instant) -> Instant {
+        if self.ticks { self.expiry_in_ticks(now) } else { now + self.rto() }
+    }
+
+    #[cold]
+    fn expiry_in_ticks(&mut self, now: Instant) -> Instant {
+        let (at, tick) = wheel::expiry(now, self.rto());
+        self.late_ms = (at.as_millis() - tick.as_millis()).min(255) as u8;
+        at
+    }
+
+    /// The tick for which a timer was set that expires at `at`.
+    pub fn tick_of(&self, at: Instant) -> Instant {
+        at.saturating_sub(Duration::from_millis(self.late_ms.into()))
     }
 }
 

@@ -48,8 +48,6 @@ pub struct Waiting {
     pub first: u64,
     /// Another follows.
     pub more: bool,
-    /// The first gets no more data, as what follows does not continue it.
-    pub ended: bool,
 }
 
 /// A buffer that is not wholly sent.
@@ -118,7 +116,7 @@ impl SocketQueue {
     pub fn first(&self, nxt: u64) -> Waiting {
         let first = self.unsent.front().map_or(0, |buffer| buffer.end.saturating_sub(nxt));
         let bytes = self.written.saturating_sub(nxt);
-        Waiting { bytes, first, more: self.unsent.len() > 1, ended: false }
+        Waiting { bytes, first, more: self.unsent.len() > 1 }
     }
 
     /// A group has left up to `nxt`, and the peer has all up to `una`.

@@ -52,6 +52,8 @@ pub struct Groups {
     several: bool,
     /// When a segment left last.
     last_at: Instant,
+    /// What was sent when the window was last said to be the limit or not (`cwnd_usage_seq`).
+    usage_end: u64,
     /// When the present acknowledgment came, and how many segments were outstanding then, lost or not.
     outstanding: (Instant, u64),
 }
@@ -76,8 +78,12 @@ impl Groups {
 
     /// The same of what a scheduler has bound to a subflow of Multipath TCP; edges are the subflow's.
     pub fn may_send_bound(&mut self, ready: Ready, waiting: Waiting, view: &View) -> bool {
-        if self.left > 0 {
+        if self.left > 0 && ready.now == self.last_at {
             return true;
+        }
+        if std::mem::take(&mut self.left) > 0 {
+            // A short segment was held back (Nagle), and is a group of its own (`tcp_mss_split_point`).
+            self.queue.note_group(ready.edges.una, ready.edges.nxt);
         }
         let most = self.most(ready, view);
         let occasion = (ready.edges.una, ready.edges.nxt + waiting.bytes, view.in_flight, view.cwnd.to_bits());
@@ -126,6 +132,17 @@ impl Groups {
         self.left == 0 && self.several
     }
 
+    /// Whether a group is complete, behind which the growth of the window is to be looked at; and whether all that was under way when that
+    /// was done last is acknowledged up to `una`.
+    pub fn round_is_over(&self, una: u64) -> Option<bool> {
+        (self.left == 0).then_some(una >= self.usage_end)
+    }
+
+    /// It was looked at with all sent up to `nxt`.
+    pub fn begin_round(&mut self, nxt: u64) {
+        self.usage_end = nxt;
+    }
+
     /// Whether the window had room behind a group of this instant: then the send buffer may grow (`tcp_event_new_data_sent`,
     /// `tcp_should_expand_sndbuf`).
     pub fn had_room(&self, now: Instant) -> bool {
@@ -141,9 +158,8 @@ impl Groups {
         let mss = u64::from(ready.segment);
         let limit = ready.open.min(free(view) * mss);
         let window = ready.edges.window.min(view.cwnd as u64 * mss);
-        let Waiting { first, more, ended, .. } = waiting;
-        if (first <= view.mss.into() && !more)
-            || ended
+        let Waiting { first, more, .. } = waiting;
+        if first <= view.mss.into()
             || view.phase != Phase::Open
             || ready.now > self.last_at + PATIENCE
             || limit >= most * mss
@@ -301,7 +317,7 @@ mod tests {
 
     /// 22 segments of 1,424 bytes are the first buffer, and more follows.
     fn waiting() -> Waiting {
-        Waiting { bytes: 60_000, first: 22 * 1_424, more: true, ended: false }
+        Waiting { bytes: 60_000, first: 22 * 1_424, more: true }
     }
 
     #[test]
@@ -333,9 +349,17 @@ mod tests {
         assert!(!groups.may_send_bound(at(200_000_000), waiting(), &full), "nothing was heard of it");
         let more = Waiting { bytes: 61_424, ..waiting() };
         assert!(groups.may_send_bound(at(200_000_000), more, &full), "more is bound, and the pause was long");
-        // A buffer that gets no more data does not wait.
-        let mut ended = Groups { last_at: Instant::from_nanos(99_500_000), ..Groups::default() };
-        assert!(ended.may_send_bound(at(100_000_000), Waiting { ended: true, ..waiting() }, &full));
+        // Of a segment and a short one only the first leaves, and the other 5 ms later: two groups.
+        let (mut groups, room) = (Groups::default(), view(190.0, 180));
+        let short = Waiting { bytes: 1_520, first: 1_520, more: false };
+        assert!(groups.may_send_bound(at(300_000_000), short, &room));
+        groups.sent_bound(Instant::from_nanos(300_000_000), (0, 1_424), &room);
+        assert_eq!((groups.left, groups.unacknowledged(0)), (1, 1));
+        let mut later = at(305_000_000);
+        later.edges.nxt = 1_424;
+        assert!(groups.may_send_bound(later, Waiting { bytes: 96, first: 96, more: false }, &room));
+        groups.sent_bound(Instant::from_nanos(305_000_000), (0, 1_520), &room);
+        assert_eq!(groups.unacknowledged(0), 2);
     }
 
     #[test]

@@ -33,7 +33,7 @@ _PACKAGES = {
 _OURS = "{python}"
 _TCP = ("loss_detection",)
 """Options of `tcp` that a kernel can be told for one host alone."""
-_KERNELS_OWN = {"window_validation": "linux", "tso": True, "receiver": "linux"}
+_KERNELS_OWN = {"window_validation": "linux", "tso": True, "receiver": "linux", "timers": "linux"}
 """What a kernel does in any case, where it is not the default."""
 
 

@@ -72,7 +72,9 @@ impl<P: Sendable> Connection<P> {
         (offset, timestamps): (Offset, Option<Timestamps>),
         payload: P,
     ) {
-        self.take_echo(r, timestamps, payload.len() as u64, now);
+        if self.take_echo(r, timestamps, payload.len() as u64, now) {
+            self.note_short(r, seq, payload.len() as u64);
+        }
         let subflow = &mut self.subflows[r];
         if seq == subflow.rcv_nxt() && !subflow.has_pieces() {
             self.data_in_order::<KNOWN>(now, r, seq, offset, payload);
@@ -82,14 +84,27 @@ impl<P: Sendable> Connection<P> {
     }
 
     /// Learns the round trip from an echo, for the receive buffer that grows. On TCP the buffer is looked at again when one is
-    /// over, which may be earlier now.
+    /// over, which may be earlier now. Answers whether the receiver is that of Linux's Multipath TCP.
     #[inline(always)]
-    fn take_echo(&mut self, r: usize, timestamps: Option<Timestamps>, len: u64, now: Instant) {
-        let Some(tuning) = &mut self.rx.window.tuning else { return };
+    fn take_echo(&mut self, r: usize, timestamps: Option<Timestamps>, len: u64, now: Instant) -> bool {
+        let Some(tuning) = &mut self.rx.window.tuning else { return false };
         if tuning.shared && self.config.tcp.receiver != Receiver::Linux {
             self.subflows[r].take_each_echo(timestamps, now);
-        } else if self.subflows[r].take_echo(timestamps, len, now) && !tuning.shared {
+            return false;
+        }
+        let shorter = self.subflows[r].take_echo(timestamps, len, now);
+        if shorter && !tuning.shared {
             tuning.look_again();
+        }
+        tuning.shared
+    }
+
+    /// Linux takes a segment in order that is not full-sized for one that was pushed (`tcp_measure_rcv_mss`).
+    #[cold]
+    fn note_short(&mut self, r: usize, seq: u64, len: u64) {
+        let subflow = &self.subflows[r];
+        if seq == subflow.rcv_nxt() && len < u64::from(subflow.rcv_ssthresh().longest) {
+            self.note_push(r);
         }
     }
 
@@ -137,7 +152,7 @@ impl<P: Sendable> Connection<P> {
         if subflow.rcv_ssthresh().may_grow() {
             self.grow_window(r, payload.len());
         }
-        let owed = self.subflows[r].owe_for_data(now);
+        let owed = self.subflows[r].owe_for_data(now, payload.len() as u64);
         self.owe_by(r, owed);
         // A usual subflow is trusted, and its stream has not ended.
         let trusted = KNOWN != known::NOTHING

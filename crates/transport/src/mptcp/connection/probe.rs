@@ -79,7 +79,7 @@ impl<P: Sendable> Connection<P> {
         if self.timers.probe_at().is_never() && self.views.iter().all(|v| v.in_flight == 0) {
             let Some(r) = self.best_subflow() else { return };
             let timeout = self.subflows[r].rtt().base_rto().doubled(self.timers.probe_backoff().min(8));
-            let at = now + timeout.min(self.config.tcp.rto_max());
+            let at = self.expiry(now, timeout.min(self.config.tcp.rto_max()));
             self.timers.set_probe(at);
             self.wake_by(at);
         }

@@ -241,7 +241,7 @@ impl<P: Sendable> Connection<P> {
 
     /// Data came with PSH: it is acknowledged as soon as everything is read.
     #[inline]
-    fn note_push(&mut self, r: usize) {
+    pub(super) fn note_push(&mut self, r: usize) {
         if self.config.tcp.quick_acks > 0 {
             self.due.pushed.insert(r);
             self.subflows[r].note_push();

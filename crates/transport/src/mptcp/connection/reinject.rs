@@ -1,9 +1,11 @@
 //! Data goes out again on another subflow: when, and which.
 
 use super::Connection;
+use crate::Timers;
 use crate::offset::Offset;
 use crate::queue::Sendable;
 use crate::scheduler::Repair;
+use crate::tcp::wheel;
 use crate::time::{Duration, Instant};
 use crate::trace::ReinjectionReason;
 
@@ -87,9 +89,14 @@ impl<P: Sendable> Connection<P> {
             Repair::Prompt => (2 * slowest).doubled(self.timers.backoff().min(8)),
             Repair::Kernel => self.page_timeout().doubled(self.timers.backoff().saturating_sub(8).min(8)),
         };
-        let at = now + timeout.min(self.config.tcp.rto_max());
+        let at = self.expiry(now, timeout.min(self.config.tcp.rto_max()));
         self.timers.set_retransmission(at);
         self.wake_by(at);
+    }
+
+    /// When a timer of the data level expires.
+    pub(super) fn expiry(&self, now: Instant, wait: Duration) -> Instant {
+        if self.config.tcp.timers == Timers::Linux { wheel::expiry(now, wait).0 } else { now + wait }
     }
 
     /// The period of that timer; where nothing waits, the least retransmission timeout.

@@ -84,7 +84,7 @@ impl<P: Sendable> Connection<P> {
     pub(super) fn note_scheduled(&mut self, now: Instant, had_data: bool) {
         let Some(silence) = self.silence.as_mut().filter(|_| had_data) else { return };
         let heard = self.subflows.iter().enumerate().filter(|&(r, _)| silence.of(r).since.1 == 0);
-        let waits = heard.map(|(_, s)| s.timer().min(s.rack_timers().1)).filter(|at| !at.is_never());
+        let waits = heard.map(|(_, s)| s.outstanding_tick()).filter(|at| !at.is_never());
         silence.period = waits.map(|at| at.saturating_since(now)).max().unwrap_or_default();
     }
 }

@@ -7,6 +7,9 @@ use super::tuning::full_bytes;
 use crate::memory;
 use crate::offset::Offset;
 
+/// What an application reads at once.
+const CALL_BYTES: u64 = 256 << 10;
+
 /// What is held takes as many full segments as there are pieces, less this.
 #[derive(Clone, Debug)]
 pub struct HeldMemory {
@@ -16,13 +19,17 @@ pub struct HeldMemory {
     read: u64,
     /// The end of what was kept last, and what is left behind it in its buffer.
     kept: (Offset, u64),
+    /// What is left behind what was read last, likewise.
+    read_tail: u64,
+    /// What the present call has read, in bytes.
+    call: u64,
     /// The window that the last acknowledgment announced, on whichever subflow (`old_wspace`).
     pub told: u64,
 }
 
 impl HeldMemory {
     pub fn new(mss: u16, told: u64) -> Self {
-        HeldMemory { mss, waiting: 0, read: 0, kept: (Offset::FIRST, 0), told }
+        HeldMemory { mss, waiting: 0, read: 0, kept: (Offset::FIRST, 0), read_tail: 0, call: 0, told }
     }
 
     /// A segment of `len` bytes at `at` waits behind a hole. A short one finds its place in the rest of the buffer before it
@@ -48,10 +55,25 @@ impl HeldMemory {
         self.waiting = 0;
     }
 
-    /// The application has read `len` bytes at once; `first`: at this instant. Answers how many segments they count as.
+    /// The application has read `len` bytes at once; `first`: at this instant. Short ones were in the rest of the buffer before them
+    /// (`mptcp_try_coalesce`). Answers how many segments they count as.
     pub fn note_read(&mut self, len: u64, first: bool) -> u32 {
-        self.read = self.spared(len) + if first { 0 } else { self.read };
+        let joins = !first && len <= self.read_tail;
+        self.call += len;
+        let last = len.min(self.mss.into());
+        self.read_tail = if joins { self.read_tail - len } else { memory::tail_of_segment(last) };
+        let spared = if joins { self.whole() } else { self.spared(len) };
+        self.read = spared + if first { 0 } else { self.read };
         len.div_ceil(self.mss.into()).max(1) as u32
+    }
+
+    /// Whether the call goes on, as there is `more`.
+    pub fn reads_on(&mut self, more: bool) -> bool {
+        let goes_on = more && self.call < CALL_BYTES;
+        if !goes_on {
+            self.call = 0;
+        }
+        goes_on
     }
 
     /// Memory that what waits leaves free, and with it what was read at this instant.
@@ -72,7 +94,7 @@ impl HeldMemory {
 mod tests {
     use super::*;
 
-    /// A full segment takes 2,304 bytes, one of 304 bytes 1,280, and one of 21 bytes 768.
+    /// A full segment takes 2,304 bytes, one of 304 bytes 1,280, and one of 21 bytes 960.
     #[test]
     fn short_segments_take_less_memory() {
         let mut held = HeldMemory::new(1448, 0);
@@ -84,13 +106,16 @@ mod tests {
         held.keep(Offset::FIRST, 1_424, true);
         held.keep(Offset::after(11_424), 144, false);
         held.keep(Offset::after(11_568), 21, false);
-        assert_eq!(held.spared_bytes().0, 1_024 + 2_304 + 1_536);
+        assert_eq!(held.spared_bytes().0, 1_024 + 2_304 + 1_344);
         held.release(304);
-        assert_eq!(held.spared_bytes().0, 2_304 + 1_536);
+        assert_eq!(held.spared_bytes().0, 2_304 + 1_344);
         held.release_all();
         // What was read at this instant counts as the segments that it came in.
         assert_eq!((held.note_read(2_848, true), held.note_read(304, false)), (2, 1));
         assert_eq!(held.spared_bytes(), (0, 1_024));
         assert_eq!((held.note_read(1_424, true), held.spared_bytes()), (1, (0, 0)));
+        // 100 bytes were in the 164 behind it; 65 more were not.
+        assert_eq!((held.note_read(100, false), held.spared_bytes()), (1, (0, 2_304)));
+        assert_eq!((held.note_read(65, false), held.spared_bytes()), (1, (0, 2_304 + 1_344)));
     }
 }

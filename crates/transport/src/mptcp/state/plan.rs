@@ -72,9 +72,7 @@ impl Queue {
     /// The same, where each is a buffer of the kernel.
     pub fn waiting(&self) -> Option<Waiting> {
         let first = self.ranges.front()?;
-        let second = self.ranges.get(1);
-        let ended = second.is_some_and(|second| second.from != first.to);
-        Some(Waiting { bytes: self.bytes, first: first.to - first.from, more: second.is_some(), ended })
+        Some(Waiting { bytes: self.bytes, first: first.to - first.from, more: self.ranges.len() > 1 })
     }
 
     pub fn push(&mut self, from: Offset, to: Offset, kind: Kind) {

@@ -125,6 +125,19 @@ impl<P: Sendable> ReceiveStream<P> {
         Some((payload, may_open))
     }
 
+    /// Whether more is read by the same call of Linux's Multipath TCP, at whose end it looks at its window and buffer
+    /// (`mptcp_recvmsg`).
+    #[inline(always)]
+    pub fn reads_on(&mut self) -> bool {
+        self.as_linux && self.reads_on_as_linux()
+    }
+
+    #[cold]
+    fn reads_on_as_linux(&mut self) -> bool {
+        let more = !self.ready.is_empty();
+        self.counted().is_some_and(|memory| memory.reads_on(more))
+    }
+
     /// How many segments count as read.
     #[cold]
     fn count_read(&mut self, now: Instant, len: u64) -> u32 {
@@ -135,6 +148,17 @@ impl<P: Sendable> ReceiveStream<P> {
     /// Whether the peer should be told at once that the window opened.
     pub fn opens(&mut self, mss: u16) -> bool {
         self.window.opens(self.held(0), self.spared_bytes().0, mss)
+    }
+
+    /// The same of one subflow of Linux's Multipath TCP: whether its own window, now that all is read, is twice what is left of the one
+    /// that it told (`__tcp_cleanup_rbuf`).
+    pub fn opens_on(&self, subflow: &Subflow<P>) -> bool {
+        let Some(tuning) = &self.window.tuning else { return false };
+        let (left, rcv_ssthresh) = (subflow.window_left(), subflow.rcv_ssthresh());
+        let held = (self.len() as u64, self.unread(), self.spared_bytes().0);
+        let (open, _) = tuning.open_when_read(held, rcv_ssthresh, 1 << subflow.scales().ours());
+        let room = tuning.room();
+        2 * left <= room.ratio.data(room.memory.into()) && open > 0 && open >= 2 * left
     }
 
     /// The memory of what is held, where it is counted.

@@ -177,8 +177,8 @@ impl ReceiveWindow {
         let read = self.read_at(now);
         let unread = held.next.octets().saturating_sub(self.read);
         let unit = 1u64 << scale;
-        let (pieces, spared_bytes) =
-            (held.pieces as u64 + u64::from(read), if LINUX { linux.spared_bytes.1 } else { 0 });
+        let spared = if read > 0 { linux.spared_bytes.1 } else { linux.spared_bytes.0 };
+        let (pieces, spared_bytes) = (held.pieces as u64 + u64::from(read), if LINUX { spared } else { 0 });
         let (mut open, mut tight) =
             tuning.open(tuning.room_at(now), (pieces, unread, spared_bytes), rcv_ssthresh, unit);
         let waits = LINUX && linux.may_wait && (tight || !linux.has_budget) && read > 0;

@@ -88,7 +88,7 @@ impl<P: Sendable> Subflow<P> {
 
     /// The third ACK goes out until the fourth arrives. Answers when the next one does.
     pub fn await_fourth_ack(&mut self, now: Instant) -> Instant {
-        self.timer = now + self.rtt.rto();
+        self.timer = self.rtt.expiry(now);
         self.timer
     }
 
@@ -124,7 +124,7 @@ impl<P: Sendable> Subflow<P> {
     pub fn syn_sent(&mut self, now: Instant) -> Instant {
         self.snd_nxt = 1;
         self.opening.note_sent(now);
-        self.timer = now + self.rtt.rto();
+        self.timer = self.rtt.expiry(now);
         self.timer
     }
 

@@ -96,8 +96,8 @@ impl<P: Sendable> Subflow<P> {
 
     /// Data came in order: whether an acknowledgment is due now, and when at the latest.
     #[inline(always)]
-    pub fn owe_for_data(&mut self, now: Instant) -> (bool, Instant) {
-        self.ack.data_in_order(now);
+    pub fn owe_for_data(&mut self, now: Instant, len: u64) -> (bool, Instant) {
+        self.ack.data_in_order(now, len, self.rcv_ssthresh.longest);
         (self.ack.now, self.ack.deadline)
     }
 
@@ -172,6 +172,11 @@ impl<P: Sendable> Subflow<P> {
     #[inline(always)]
     pub fn announced_window(&mut self) -> (u64, &mut RcvSsthresh) {
         (self.rcv_nxt, &mut self.rcv_ssthresh)
+    }
+
+    /// What is left of the window that was told last (`tcp_receive_window`), of a receiver as Linux's.
+    pub fn window_left(&self) -> u64 {
+        u64::from(self.rcv_ssthresh.announced).saturating_sub(self.ack.pending_bytes())
     }
 
     /// The window field as long as nothing comes from the peer, once it was computed.

@@ -8,7 +8,7 @@ use crate::numbers::SeqNumber;
 use crate::queue::Sendable;
 use crate::tcp::arrival::Arrival;
 use crate::tcp::control::Control;
-use crate::tcp::rack::Probe;
+use crate::tcp::rack::{Probe, Rack};
 use crate::tcp::recovery::{Frto, Recovery, Undo};
 use crate::tcp::scoreboard::{Copies, Delivered};
 use crate::time::{Duration, Instant};
@@ -273,7 +273,7 @@ impl<P: Sendable> Subflow<P> {
         if self.board.is_empty() {
             self.rack.probe_at = Instant::NEVER;
         } else {
-            self.rack.arm_probe(now, control.view().srtt, self.board.outstanding(), self.timer);
+            self.rack.arm_probe(now, control.view().srtt, self.board.outstanding(), (self.timer, self.rtt.ticks));
         }
     }
 
@@ -362,7 +362,7 @@ impl<P: Sendable> Subflow<P> {
             let rtt_and_reo_wnd = || rack.rtt_and_reo_wnd(v.min_rtt, v.srtt, v.phase != Phase::Open, sacked);
             let (found, next) = self.board.find_losses_by_time(rack.latest, rtt_and_reo_wnd, now);
             newly_lost = found && self.detection.is_as_linux();
-            self.rack.timer = next;
+            self.rack.timer = if self.rtt.ticks { Rack::patience_in_ticks(now, next) } else { next };
         }
         let first = control.view().phase == Phase::Open && self.board.has_unrepaired();
         if first {
@@ -585,7 +585,7 @@ impl<P: Sendable> Subflow<P> {
             && self.board.sacked() == 0
             && !self.board.is_empty();
         if wanted {
-            self.rack.arm_probe(now, view.srtt, self.board.outstanding(), self.timer);
+            self.rack.arm_probe(now, view.srtt, self.board.outstanding(), (self.timer, self.rtt.ticks));
         } else {
             self.rack.probe_at = Instant::NEVER;
         }

@@ -48,7 +48,7 @@ impl<P: Sendable> Subflow<P> {
 
     /// Restarts the retransmission timer (RFC 6298 §5.1–5.3).
     pub fn restart_timer(&mut self, now: Instant) {
-        self.timer = if self.board.is_empty() { Instant::NEVER } else { now + self.rtt.rto() };
+        self.timer = if self.board.is_empty() { Instant::NEVER } else { self.rtt.expiry(now) };
     }
 
     /// When a sender wants attention for what it has just sent or heard; `clean`, as it was then.
@@ -66,6 +66,15 @@ impl<P: Sendable> Subflow<P> {
     /// When a segment counts as lost for want of an acknowledgment, and when a tail loss probe goes out (RFC 8985).
     pub fn rack_timers(&self) -> (Instant, Instant) {
         (self.rack.timer, self.rack.probe_at)
+    }
+
+    /// The tick at which Linux's timer of what is outstanding is to expire, which is the probe's or the retransmission's (`icsk_timeout`).
+    pub fn outstanding_tick(&self) -> Instant {
+        match (self.rack.probe_at < self.timer, self.timer.is_never()) {
+            (true, _) => self.rack.probe_tick(),
+            (false, true) => Instant::NEVER,
+            (false, false) => self.rtt.tick_of(self.timer),
+        }
     }
 
     /// The timer has expired. `beyond_window`: all that is outstanding lies beyond a window that the peer has drawn back, and
@@ -93,7 +102,7 @@ impl<P: Sendable> Subflow<P> {
                     }
                     (false, false) => {
                         self.ack.now = true;
-                        self.timer = now + self.rtt.rto();
+                        self.timer = self.rtt.expiry(now);
                         Expired::ThirdAck
                     }
                 }

@@ -57,7 +57,22 @@ impl<P: Sendable> Subflow<P> {
     /// New data has left up to `nxt` of the stream: whether its group is complete.
     #[inline(always)]
     pub fn ends_group(&mut self, now: Instant, nxt: u64, view: &View) -> bool {
-        self.groups.as_mut().is_some_and(|groups| groups.sent(now, nxt, view))
+        let ends = self.groups.as_mut().is_some_and(|groups| groups.sent(now, nxt, view));
+        if self.groups.is_some() {
+            self.note_group(view);
+        }
+        ends
+    }
+
+    /// Behind a group it is said whether the window was the limit.
+    #[cold]
+    fn note_group(&mut self, view: &View) {
+        let Some(groups) = &mut self.groups else { return };
+        if let Some(round_over) = groups.round_is_over(self.snd_una)
+            && self.growth.note_group(self.board.outstanding(), view.has_room(), round_over)
+        {
+            groups.begin_round(self.snd_nxt);
+        }
     }
 
     /// Whether the next segment waits until its group is worth it.
@@ -65,7 +80,20 @@ impl<P: Sendable> Subflow<P> {
     pub fn waits_for_group(&mut self, now: Instant, edges: Edges, open: u64, view: &View) -> bool {
         let Some(groups) = &mut self.groups else { return false };
         let ready = Ready { now, edges, open, first_sent_at: self.board.first_sent_at(), segment: view.mss };
-        !groups.may_send(ready, view)
+        let waits = !groups.may_send(ready, view);
+        self.note_put_off(waits, open, view);
+        waits
+    }
+
+    /// A group is put off, as the congestion window is too small for it.
+    fn note_put_off(&mut self, waits: bool, open: u64, view: &View) {
+        let free = (view.cwnd as u64).saturating_sub(view.in_flight.into());
+        if waits && free * u64::from(view.mss) < open {
+            self.growth.note_group(self.board.outstanding(), false, false);
+            if let Some(groups) = &mut self.groups {
+                groups.begin_round(self.snd_nxt);
+            }
+        }
     }
 
     /// The same of what was bound here by a scheduler.
@@ -75,13 +103,19 @@ impl<P: Sendable> Subflow<P> {
         let Some(groups) = &mut self.groups else { return false };
         let edges = Edges { una, nxt, end: nxt + waiting.bytes, window: right.saturating_sub(una) };
         let (open, first_sent_at) = (right.saturating_sub(nxt), self.board.first_sent_at());
-        !groups.may_send_bound(Ready { now, edges, open, first_sent_at, segment }, waiting, view)
+        let waits = !groups.may_send_bound(Ready { now, edges, open, first_sent_at, segment }, waiting, view);
+        self.note_put_off(waits, open, view);
+        waits
     }
 
     /// Data that was bound here has left: whether its group is complete.
     pub fn ends_bound_group(&mut self, now: Instant, view: &View) -> bool {
         let numbers = (self.snd_una, self.snd_nxt);
-        self.groups.as_mut().is_some_and(|groups| groups.sent_bound(now, numbers, view))
+        let ends = self.groups.as_mut().is_some_and(|groups| groups.sent_bound(now, numbers, view));
+        if self.groups.is_some() {
+            self.note_group(view);
+        }
+        ends
     }
 
     /// Groups that were sent and are not wholly acknowledged, and whether the window had room behind one at this instant; None where
@@ -178,7 +212,7 @@ impl<P: Sendable> Subflow<P> {
             self.note_limited(); // whatever the other subflows do: this window was used up (RFC 7661)
         }
         if clean {
-            self.rack.arm_probe(now, view.srtt, view.in_flight, self.timer);
+            self.rack.arm_probe(now, view.srtt, view.in_flight, (self.timer, self.rtt.ticks));
         } else {
             self.arm_probe(now, view);
         }
