@@ -17,22 +17,28 @@ const SPARE_BYTES: u64 = 16;
 /// Small buffers come from a store of their own (`SKB_SMALL_HEAD_SIZE`).
 const SMALL_BUFFER_BYTES: u64 = 704;
 
-/// The buffer of a packet with `len` bytes of data: larger ones are powers of two.
-fn buffer_of_segment(len: u64) -> u64 {
+/// The memory of a packet with `len` bytes of data, as if all buffers were powers of two.
+#[must_use]
+pub fn of_segment(len: u64) -> u64 {
+    DESCRIPTION_BYTES + (len + AROUND_BYTES).next_power_of_two()
+}
+
+/// The buffer of a packet with `len` bytes of data, as the kernel has it.
+fn buffer_of_packet(len: u64) -> u64 {
     let asked = len + AROUND_BYTES + SPARE_BYTES;
     if asked <= SMALL_BUFFER_BYTES { SMALL_BUFFER_BYTES } else { asked.next_power_of_two() }
 }
 
-/// The memory of a packet with `len` bytes of data.
+/// The memory of a packet with `len` bytes of data, as a receiver that is Linux's counts short ones too.
 #[must_use]
-pub fn of_segment(len: u64) -> u64 {
-    DESCRIPTION_BYTES + buffer_of_segment(len)
+pub fn of_packet(len: u64) -> u64 {
+    DESCRIPTION_BYTES + buffer_of_packet(len)
 }
 
 /// What is left at the end of the buffer of a packet with `len` bytes of data.
 #[must_use]
-pub fn tail_of_segment(len: u64) -> u64 {
-    buffer_of_segment(len) - (len + AROUND_BYTES)
+pub fn tail_of_packet(len: u64) -> u64 {
+    buffer_of_packet(len) - (len + AROUND_BYTES)
 }
 
 /// Data in 256 bytes of memory.
@@ -75,10 +81,10 @@ mod tests {
         assert_eq!(of_segment(1424), 2304);
         assert_eq!(Ratio::of_segment(1424), Ratio(158)); // 1,424 · 256 / 2,304 = 158.2
         assert_eq!(Ratio::of_segment(1448), Ratio(160)); // TCP: 160.9
-        assert_eq!(of_segment(304), 1280); // 780: 1,024, and 256
+        assert_eq!(of_segment(304), 1280); // 764: 1,024, and 256
         // As the kernel counts packets of a TUN device: 960 up to 228 bytes, 1,280 up to 548.
-        assert_eq!([21, 228, 229, 548, 549].map(of_segment), [960, 960, 1280, 1280, 2304]);
-        assert_eq!(tail_of_segment(1424), 164); // 2,048 less 1,884
+        assert_eq!([21, 228, 229, 548, 549].map(of_packet), [960, 960, 1280, 1280, 2304]);
+        assert_eq!((of_packet(1424), tail_of_packet(1424)), (2304, 164)); // 2,048 less 1,884
     }
 
     #[test]

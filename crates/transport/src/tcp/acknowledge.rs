@@ -145,7 +145,8 @@ impl Acknowledging {
     pub fn is_due_by_count(&self, now: Instant) -> bool {
         let late_ms = u64::from(self.late_ms);
         let soon_ms = now.as_millis() + self.delay_ms() / 4 + late_ms;
-        let about_to_expire = late_ms > 0 && !self.deadline.is_never() && self.deadline.as_millis() <= soon_ms;
+        // What waited at a hole goes as soon as that is filled (`ICSK_ACK_NOW`).
+        let about_to_expire = !self.deadline.is_never() && (late_ms == 0 || self.deadline.as_millis() <= soon_ms);
         self.pending >= u16::from(self.every) && !about_to_expire
     }
 
@@ -279,6 +280,10 @@ mod tests {
             ack.is_due_by_count(Instant::from_millis(100 + pause_ms))
         };
         assert_eq!([1, 20, 27, 28, 39].map(by_count), [true, true, true, false, false]);
+        let mut ack = as_linux(100_000);
+        ack.data_at_hole(Instant::from_millis(100), Duration::from_millis(1));
+        ack.data_in_order(Instant::from_millis(100), 2_896, 1_448);
+        assert!(!ack.is_due_by_count(Instant::from_millis(100)), "the hole is filled");
     }
 
     /// Linux 6.12 over 30 Mbit/s and 133 ms: an acknowledgment was delayed at 801 ms, and what waited behind a hole left at 842.

@@ -25,7 +25,7 @@ pub struct RcvSsthresh {
     pub longest: u32,
     /// Its ratio of data to memory.
     pub ratio: Ratio,
-    /// Short segments, which take less memory, are looked at when full ones would not enlarge the window: the receiver is as Linux's.
+    /// Short segments take as little memory as in Linux, and are looked at when full ones would not enlarge the window.
     pub counts_short: bool,
     /// The end of the window that the last acknowledgment told, as a place on the subflow; 0 where the window may shrink on it.
     pub told: u64,
@@ -82,7 +82,7 @@ impl RcvSsthresh {
     /// Of at least `least` bytes, beside memory that `held` such segments take.
     fn takes(&mut self, len: u64, held: usize, mss: u32, least: u64) -> bool {
         self.measure(len.min(u64::from(mss)) as u32, mss);
-        let memory = memory::of_segment(len.min(u64::from(mss)));
+        let memory = self.memory_of(len.min(u64::from(mss)));
         let before = self.bytes;
         let room = self.holds(held as u64 * memory);
         if len >= least && before < room {
@@ -108,7 +108,11 @@ impl RcvSsthresh {
 
     /// Data that the buffer holds beside the segment that comes.
     fn most(&self) -> u32 {
-        self.holds(memory::of_segment(if self.counts_short { 0 } else { self.longest.into() }))
+        self.holds(if self.counts_short { self.memory_of(0) } else { self.memory_of(self.longest.into()) })
+    }
+
+    fn memory_of(&self, len: u64) -> u64 {
+        if self.counts_short { memory::of_packet(len) } else { memory::of_segment(len) }
     }
 
     /// Two segments for one whose share of data is that of full-sized ones. For others the window grows only as long as it is

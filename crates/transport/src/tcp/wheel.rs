@@ -6,7 +6,7 @@
 
 use crate::time::{Duration, Instant};
 
-/// What a wheel adds to the time of a scenario: a tick of 0 there. On a machine it is any; this is that of a guest of the engine
+/// The tick of the kernel at time 0 of a scenario. It depends on when a machine was started; this is that of a guest of the engine
 /// `linux-virtual`, as the timeouts of a connection show whose link is dead.
 const PHASE_MS: u64 = 68;
 /// Waits below these are in levels 0, 1, 2, …, whose steps are eight times as long from one to the next.

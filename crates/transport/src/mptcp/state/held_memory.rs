@@ -17,8 +17,10 @@ pub struct HeldMemory {
     /// Memory that short segments which wait behind a hole leave free, and those that were read at this instant.
     waiting: u64,
     read: u64,
-    /// The end of what was kept last, and what is left behind it in its buffer.
-    kept: (Offset, u64),
+    /// By subflow: the end of what was kept last, and what is left behind it in its buffer.
+    kept: Vec<(Offset, u64)>,
+    /// Segments that wait in the rest of the buffer before them.
+    joined: Vec<Offset>,
     /// What is left behind what was read last, likewise.
     read_tail: u64,
     /// What the present call has read, in bytes.
@@ -29,30 +31,41 @@ pub struct HeldMemory {
 
 impl HeldMemory {
     pub fn new(mss: u16, told: u64) -> Self {
-        HeldMemory { mss, waiting: 0, read: 0, kept: (Offset::FIRST, 0), read_tail: 0, call: 0, told }
+        HeldMemory { mss, waiting: 0, read: 0, kept: Vec::new(), joined: Vec::new(), read_tail: 0, call: 0, told }
     }
 
-    /// A segment of `len` bytes at `at` waits behind a hole. A short one finds its place in the rest of the buffer before it
-    /// (`skb_try_coalesce`), which is not what came `in_order`.
-    pub fn keep(&mut self, at: Offset, len: u64, in_order: bool) {
+    /// A segment of `len` bytes at `at`, which subflow `via` brings, waits behind a hole. A short one finds its place in the rest of the
+    /// buffer before it (`skb_try_coalesce`), which mostly came on its own subflow; what comes `in_order` leaves that alone.
+    pub fn keep(&mut self, at: Offset, len: u64, via: usize, in_order: bool) {
         if in_order {
             self.waiting += self.spared(len);
             return;
         }
-        let (end, tail) = self.kept;
+        if self.kept.len() <= via {
+            self.kept.resize(via + 1, (Offset::FIRST, 0));
+        }
+        let (end, tail) = self.kept[via];
         let joins = at == end && len <= tail;
-        self.waiting += if joins { self.whole() } else { self.spared(len) };
-        self.kept = (at + len, if joins { tail - len } else { memory::tail_of_segment(len) });
+        self.waiting += self.spared_as(len, joins);
+        self.kept[via] = (at + len, if joins { tail - len } else { memory::tail_of_packet(len) });
+        if joins {
+            self.joined.push(at);
+        }
     }
 
-    /// A segment that waited is in order.
-    pub fn release(&mut self, len: u64) {
-        self.waiting = self.waiting.saturating_sub(self.spared(len));
+    /// One that waited is in order.
+    pub fn release(&mut self, at: Offset, len: u64) {
+        let joined = self.joined.iter().position(|&joined| joined == at);
+        self.waiting = self.waiting.saturating_sub(self.spared_as(len, joined.is_some()));
+        if let Some(place) = joined {
+            self.joined.swap_remove(place);
+        }
     }
 
     /// Nothing waits.
     pub fn release_all(&mut self) {
         self.waiting = 0;
+        self.joined.clear();
     }
 
     /// The application has read `len` bytes at once; `first`: at this instant. Short ones were in the rest of the buffer before them
@@ -61,9 +74,8 @@ impl HeldMemory {
         let joins = !first && len <= self.read_tail;
         self.call += len;
         let last = len.min(self.mss.into());
-        self.read_tail = if joins { self.read_tail - len } else { memory::tail_of_segment(last) };
-        let spared = if joins { self.whole() } else { self.spared(len) };
-        self.read = spared + if first { 0 } else { self.read };
+        self.read_tail = if joins { self.read_tail - len } else { memory::tail_of_packet(last) };
+        self.read = self.spared_as(len, joins) + if first { 0 } else { self.read };
         len.div_ceil(self.mss.into()).max(1) as u32
     }
 
@@ -81,12 +93,16 @@ impl HeldMemory {
         (self.waiting, self.waiting + self.read)
     }
 
+    fn spared_as(&self, len: u64, joined: bool) -> u64 {
+        if joined { self.whole() } else { self.spared(len) }
+    }
+
     fn whole(&self) -> u64 {
-        memory::of_segment(full_bytes(self.mss))
+        memory::of_packet(full_bytes(self.mss))
     }
 
     fn spared(&self, len: u64) -> u64 {
-        self.whole().saturating_sub(memory::of_segment(len))
+        self.whole().saturating_sub(memory::of_packet(len))
     }
 }
 
@@ -98,17 +114,21 @@ mod tests {
     #[test]
     fn short_segments_take_less_memory() {
         let mut held = HeldMemory::new(1448, 0);
-        held.keep(Offset::after(1_424), 1_424, false);
-        held.keep(Offset::after(4_000), 304, false);
+        let keep = |held: &mut HeldMemory, at, len| held.keep(Offset::after(at), len, 1, false);
+        keep(&mut held, 1_424, 1_424);
+        keep(&mut held, 4_000, 304);
         assert_eq!(held.spared_bytes(), (1_024, 1_024));
         // 144 bytes find place in the 164 behind a full segment, whatever comes in order meanwhile; 21 more do not.
-        held.keep(Offset::after(10_000), 1_424, false);
-        held.keep(Offset::FIRST, 1_424, true);
-        held.keep(Offset::after(11_424), 144, false);
-        held.keep(Offset::after(11_568), 21, false);
+        keep(&mut held, 10_000, 1_424);
+        held.keep(Offset::FIRST, 1_424, 1, true);
+        held.keep(Offset::after(20_000), 1_424, 0, false);
+        keep(&mut held, 11_424, 144);
+        keep(&mut held, 11_568, 21);
         assert_eq!(held.spared_bytes().0, 1_024 + 2_304 + 1_344);
-        held.release(304);
+        held.release(Offset::after(4_000), 304);
         assert_eq!(held.spared_bytes().0, 2_304 + 1_344);
+        held.release(Offset::after(11_424), 144);
+        assert_eq!(held.spared_bytes().0, 1_344);
         held.release_all();
         // What was read at this instant counts as the segments that it came in.
         assert_eq!((held.note_read(2_848, true), held.note_read(304, false)), (2, 1));

@@ -89,12 +89,12 @@ impl<P: Sendable> ReceiveStream<P> {
     /// Keeps a piece that waits. Answers how many bytes of it are new.
     #[inline(always)]
     fn wait(&mut self, early: Early<P>) -> u64 {
-        let (at, len, in_order) = (early.at, early.payload.len() as u64, early.at == self.nxt);
+        let (at, len, via, in_order) = (early.at, early.payload.len() as u64, early.via, early.at == self.nxt);
         let new = self.waiting.get_or_insert_with(|| Box::new(Waiting::new())).insert(self.nxt.octets(), early);
         if new == len
             && let Some(memory) = self.counted()
         {
-            memory.keep(at, len, in_order);
+            memory.keep(at, len, via.into(), in_order);
         }
         new
     }
@@ -330,7 +330,7 @@ impl<P: Sendable> ReceiveStream<P> {
         if next && self.has_hole() {
             while let Some(early) = self.waiting.as_mut().and_then(|waiting| waiting.pop(self.nxt.octets())) {
                 if let Some(memory) = self.counted() {
-                    memory.release(early.payload.len() as u64);
+                    memory.release(early.at, early.payload.len() as u64);
                 }
                 self.append(now, via, early, subflow);
             }
