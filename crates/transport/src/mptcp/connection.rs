@@ -183,7 +183,8 @@ impl<P: Sendable> Connection<P> {
             let memory = || HeldMemory::new(counted_mss(&config), first_window(&config, initiator));
             rx.be_linux(level.is_multipath().then(memory));
         }
-        Connection {
+        let checksum = level.is_multipath() && config.checksum;
+        let mut connection = Connection {
             subflows: Vec::new(),
             views: Vec::new(),
             contexts: Vec::new(),
@@ -217,7 +218,11 @@ impl<P: Sendable> Connection<P> {
             narrow: SubflowSet::default(),
             trace: None,
             config,
+        };
+        if checksum {
+            connection.require_checksum();
         }
+        connection
     }
 
     /// Enters a subflow with its view; it gets the next id, or when there is none that of a join that failed.

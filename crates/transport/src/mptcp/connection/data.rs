@@ -41,7 +41,8 @@ impl<P: Sendable> Connection<P> {
             if whole {
                 offset = m.offset + (seq - m.from);
             }
-            if whole && !self.rx.window.allows(offset, len) && self.config.tcp.receiver != Receiver::Linux {
+            let allowed = self.rx.window.allows(offset, len) && self.rx.window.allows_mapping(m.offset);
+            if whole && !allowed && self.config.tcp.receiver != Receiver::Linux {
                 // Not in the connection's window, whatever room the subflow has: it is not taken, and so not acknowledged
                 // (RFC 8684 §3.3.5). Linux acknowledges it on the subflow and drops it then ([`deliver`](Self::deliver)).
                 self.take_echo(r, options.timestamps, len, now);
@@ -374,6 +375,7 @@ mod tests {
     use super::super::fixture::{WINDOW, arrives, data, established};
     use super::*;
     use crate::Protocol;
+    use wire::Span;
 
     /// RFC 5681 §4.2; at the data level nothing is missing, and the DATA_ACK says so only when the hole is filled.
     #[test]
@@ -414,6 +416,33 @@ mod tests {
         let within = data(&c, 1, WINDOW - 1_000, 1_000, 1_000);
         arrives(&mut c, Instant::from_millis(2), 0, within);
         assert_eq!((c.subflows[0].rcv_nxt(), c.rx.nxt(), c.rx.has_hole()), (1_001, Offset::FIRST, true));
+    }
+
+    /// With checksums a mapping that passes the end of the window is taken whole, or it could never be read; one that begins at
+    /// or beyond the end is not.
+    #[test]
+    fn a_mapping_with_a_checksum_is_taken_to_its_end() {
+        let mut c = established(Protocol::Mptcp, 1);
+        c.require_checksum();
+        let mut seq = 1;
+        for (offset, len, taken) in [(0, 19_000, true), (19_000, 2_000, true), (21_000, 1_000, false)] {
+            let mut all = data(&c, seq, offset, len, len as u16);
+            let dsn = c.numbers.theirs(Offset::after(offset)).on_wire();
+            let checksum = wire::dss_checksum(dsn, seq, len as u16, &Span { offset, len });
+            if let Some(mapping) = all.options.dss.as_mut().and_then(|dss| dss.mapping.as_mut()) {
+                mapping.checksum = Some(checksum);
+            }
+            let mut rest = all.clone();
+            let half = len / 2;
+            all.payload.len = half;
+            (rest.seq, rest.payload) = (rest.seq + half, Span { offset: offset + u64::from(half), len: half });
+            rest.options.dss = None;
+            for part in [all, rest] {
+                arrives(&mut c, Instant::from_millis(1), 0, part);
+            }
+            seq += if taken { len } else { 0 };
+            assert_eq!((c.rx.nxt().octets(), c.subflows[0].rcv_nxt()), (u64::from(seq) - 1, u64::from(seq)));
+        }
     }
 
     /// RFC 8684 §3.3.3: the DATA_FIN takes the last octet of its mapping. Data of two subflows, the later half first.

@@ -18,7 +18,7 @@ use crate::secrets::Secrets;
 use crate::tcp::subflow::{State, Subflow};
 use crate::time::Instant;
 use crate::trace::FallbackReason;
-use crate::{Config, LocalAddress};
+use crate::{Config, LocalAddress, Receiver};
 
 impl<P: Sendable> Connection<P> {
     /// Active open.
@@ -151,11 +151,19 @@ impl<P: Sendable> Connection<P> {
     /// §3.1).
     fn learn_flags(&mut self, flags: u8, tuple: Tuple) {
         if flags & CAPABLE_A != 0 {
-            self.fallback.require_checksum();
+            self.require_checksum();
         }
         self.addresses.forget_remote(0);
         if flags & CAPABLE_C == 0 {
             self.addresses.learn(0, tuple.remote);
+        }
+    }
+
+    /// Checksums are in use. (Linux's receiver drops what lies beyond its window, and has acknowledged it on the subflow before.)
+    pub(super) fn require_checksum(&mut self) {
+        self.fallback.require_checksum();
+        if self.config.tcp.receiver != Receiver::Linux {
+            self.rx.window.take_mappings_whole();
         }
     }
 

@@ -35,6 +35,8 @@ pub struct ReceiveWindow {
     told_scale: u8,
     /// Acknowledgments may tell less than the SYN did.
     syn_forgotten: bool,
+    /// So many bytes are taken even beyond the end.
+    beyond: u16,
 }
 
 /// What is held when a window is announced.
@@ -65,7 +67,8 @@ impl ReceiveWindow {
             ReceiveBuffer::Fixed(bytes) => (bytes.min(LARGEST_BYTES), None, Offset::FIRST),
         };
         let (read_last, told_scale, syn_forgotten) = ((Instant::ZERO, 0), 0, false);
-        let mut window = ReceiveWindow { size, tuning, read: 0, read_last, announced, told_scale, syn_forgotten };
+        let mut window =
+            ReceiveWindow { size, tuning, read: 0, read_last, announced, told_scale, syn_forgotten, beyond: 0 };
         window.told_scale = window.scale();
         window
     }
@@ -74,6 +77,13 @@ impl ReceiveWindow {
     /// beginning (`rcv_wnd_sent`, `mptcp_set_rwin`).
     pub fn forget_syn(&mut self) {
         (self.announced, self.syn_forgotten) = (Offset::FIRST, true);
+    }
+
+    /// A mapping that begins below the end is taken whole: with checksums nothing of it can be read before all of it is there, so
+    /// one that passed the end would keep the window shut for good. Linux sends such: it keeps to the larger of the windows that
+    /// its subflows know.
+    pub fn take_mappings_whole(&mut self) {
+        self.beyond = u16::MAX; // the longest mapping (RFC 8684 §3.3)
     }
 
     /// The scale that was agreed on: ours, or none where the peer has not offered to scale (RFC 7323 §2.2).
@@ -135,12 +145,17 @@ impl ReceiveWindow {
         }
     }
 
-    /// Whether the `len` bytes from `at` on lie below that end.
+    /// Whether the `len` bytes from `at` on lie below that end, or so little beyond that a mapping may have brought them.
     #[inline]
     pub fn allows(&self, at: Offset, len: u64) -> bool {
         // What was announced settles it for every peer that keeps to it.
         let end = at.saturating_add(len);
-        end <= self.announced || end <= self.right()
+        end <= self.announced || end <= self.right() + u64::from(self.beyond)
+    }
+
+    /// Whether a mapping may begin at `from`.
+    pub fn allows_mapping(&self, from: Offset) -> bool {
+        self.beyond == 0 || from < self.right()
     }
 
     /// How many pieces may wait behind a hole: as many as fill the window with segments of [`LEAST_MEAN_BYTES`], and some
