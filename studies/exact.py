@@ -8,10 +8,6 @@ but PSH, and times to a millisecond. A transfer that is the same to the end coun
 sets PSH only at the end of what was written, the kernel also at the end of what leaves at once. How a connection is
 closed is left out: the guest's programs close when the file is there, the simulator's sender after it has written.
 
-A guest's processing takes some microseconds, the simulator's none. Where that decides on which side of a millisecond
-something falls, the two part by a tie: such a transfer is the same to the end when the simulator's links take as much
-longer.
-
 `python -m studies exact-held-out` does the same with other networks, by a seed that was fixed before anything was
 mended. Nobody is to look at one of them alone: what was mended must be right there too.
 
@@ -23,13 +19,12 @@ MPTCPLAB_CONTROLS, MPTCPLAB_PATHS (1 or 2).
 import hashlib
 import os
 import pickle
-import re
 import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path as File
 from typing import Final
@@ -61,9 +56,6 @@ DURATION_S: Final = 120
 DEEP: Final = "4000 packets"
 """A queue that a whole file fits in."""
 KEPT: Final = "exact.guests"
-DELAY: Final = re.compile(r'delay = "([0-9.]+) ms"')
-GUEST_MS: Final = 0.00165
-"""What a guest's processing takes in each direction: its round trips are 3.3 µs longer than its links say."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +69,8 @@ class Case:
     size: str
     lossy: bool
 
-    def text(self, engine: str, *, later_ms: float = 0) -> str:
-        """The scenario; with links whose delay is longer by some time."""
+    def text(self, engine: str) -> str:
+        """The scenario."""
         links = "".join(
             path.link(f"p{place}")
             if self.lossy
@@ -93,8 +85,6 @@ class Case:
         if engine == "sim":
             kind += f"\ntcp = {AS_LINUX_SENDS}"
         names = ", ".join(f'"p{place}"' for place in range(len(self.network)))
-        if later_ms:
-            links = DELAY.sub(lambda found: f'delay = "{float(found[1]) + later_ms:.5f} ms"', links)
         return (
             f'duration = "{DURATION_S} s"\n{links}[connection.c]\npaths = [{names}]\n{kind}\ncongestion = {control}\n'
             f'application = {{ kind = "file", size = "{self.size}" }}\n[measure]\nsample = "never"\n'
@@ -120,8 +110,6 @@ class Outcome:
     """What differs first and the packets of both; None where nothing does."""
     slower: float
     """By how much Linux takes longer; NaN where the file did not arrive on either side."""
-    is_tie: bool = False
-    """They part, but do not where our links take as much longer as the guest's processing does."""
     names: tuple[str, str] = ("sim", "Linux")
     """Of the two sides, for people."""
 
@@ -130,8 +118,6 @@ class Outcome:
         """What first differences have in common: what differs, who sends it and who is first."""
         if self.first is None:
             return "none"
-        if self.is_tie:
-            return "a tie: none with the time that the guest's processing takes"
         what, ours, theirs = self.first
         one, other = self.names
         if ours is None or theirs is None:
@@ -162,10 +148,10 @@ def cases(paths: int, drawn: Sequence[tuple[Path, ...]], controls: Sequence[str]
             yield Case(network, number, control, size, lossy)
 
 
-def run(case: Case, engine: str, *, later_ms: float = 0) -> Run:
+def run(case: Case, engine: str) -> Run:
     """Run it, and read what its hosts sent."""
     with tempfile.TemporaryDirectory(prefix="mptcplab-exact-") as place:
-        scenario = Scenario.from_toml(case.text(engine, later_ms=later_ms), "<study>")
+        scenario = Scenario.from_toml(case.text(engine), "<study>")
         result = mptcplab.run(scenario, engine, seed=1, capture=Capture(File(place)))
         completion_s = result.connections["completion_s"][0]
         packets = sent(File(place), plain=True)
@@ -199,12 +185,8 @@ def compared(case: Case, ours: Run, theirs: Run) -> Outcome:
 
 
 def outcome(case: Case, kernel: kernels.Kernel) -> Outcome:
-    """Run a case on both sides; where they part, once more with the guest's time."""
-    theirs = linux(case, kernel)
-    found = compared(case, run(case, "sim"), theirs)
-    if found.first is None:
-        return found
-    return replace(found, is_tie=compared(case, run(case, "sim", later_ms=GUEST_MS), theirs).first is None)
+    """Run a case on both sides."""
+    return compared(case, run(case, "sim"), linux(case, kernel))
 
 
 def row(outcomes: Sequence[Outcome]) -> dict[str, str]:
@@ -222,7 +204,6 @@ def row(outcomes: Sequence[Outcome]) -> dict[str, str]:
         "packets until they part, median": f"{np.median(alike):,.0f}",
         "tenth percentile": f"{np.quantile(alike, 0.1):,.0f}",
         "the same to the end": f"{np.mean([each.first is None for each in outcomes]):.0%}",
-        "or but for a tie": f"{np.mean([each.first is None or each.is_tie for each in outcomes]):.0%}",
         "completion apart, median": f"{np.median(np.abs(apart)):.1%}" if len(apart) else "–",
         "p90": f"{np.quantile(np.abs(apart), 0.9):.1%}" if len(apart) else "–",
         "mean (bias)": f"{apart.mean():+.1%}" if len(apart) else "–",

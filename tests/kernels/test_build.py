@@ -11,7 +11,7 @@ from mptcplab import kernels
 from mptcplab.bpf.compile import PROGRAMS
 from mptcplab.cli import invoke
 from mptcplab.kernels import build as making
-from mptcplab.kernels import configure, store, tree
+from mptcplab.kernels import clock, configure, store, tree
 
 MAKEFILE = """
 VERSION = 6
@@ -27,6 +27,7 @@ linux:
 \t@echo "  CC      net/mptcp/protocol.o"
 \t@cat net/mptcp/protocol.c > $(O)/linux
 \t@echo '$(CFLAGS_mptcp_diag.o)' > $(O)/flags
+\t@echo '$(CFLAGS_time.o)' > $(O)/clock
 """
 KCONFIG = 'mainmenu "Linux"\n\nsource "scripts/Kconfig.include"\n\nsource "init/Kconfig"\n'
 
@@ -70,6 +71,16 @@ def test_a_tree_is_built_once_and_not_touched(source: Path) -> None:
     again = making.build(str(source), tell=said.append)
     assert again == first
     assert said[-1].startswith("already built")
+
+
+def test_another_clock_is_another_kernel(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = making.build(str(source), directory=tmp_path / "make")
+    flag, header = (tmp_path / "make/clock").read_text().split()
+    assert flag == "-include"
+    assert "#define um_udelay(us) um_ndelay(us)\n" in Path(header).read_text()
+    assert "#define TIMER_MULTIPLIER 1\n" in Path(header).read_text()
+    monkeypatch.setattr(clock, "digest", lambda: "another")
+    assert making.build(str(source), directory=tmp_path / "make").key != first.key
 
 
 def test_another_line_or_another_hz_is_another_kernel(source: Path) -> None:

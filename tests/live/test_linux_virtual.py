@@ -30,6 +30,8 @@ from mptcplab.kernels import store
 from mptcplab.kernels.tools import tools
 from mptcplab.scenario import Scenario, UnsupportedError
 
+from studies import exact
+
 BUILT = sorted(kernels.kernels(), key=lambda each: len(each.controls), reverse=True)
 """The one with most controls first; test_each_kernel.py looks at all of them."""
 virtual = pytest.mark.skipif(not BUILT, reason="no guest kernel is built here (mptcplab kernel build 6.12)")
@@ -134,6 +136,17 @@ def test_a_run_begins_at_a_tick_of_the_guests_clock(scenario: Scenario, tmp_path
             offsets[packet[12:20] + tcp[:4]].add(value - time_ns // 1_000_000)
     assert len(offsets) == 2
     assert all(len(each) == 1 for each in offsets.values()), offsets
+
+
+@virtual
+@pytest.mark.parametrize("control", ["reno", "cubic"])
+def test_a_whole_transfer_is_the_simulators(control: str) -> None:
+    """4 MB over 43 Mbit/s and 151 ms: on this network 3 µs of processing a round trip would let the receive buffer grow one
+    acknowledgment earlier."""
+    case = exact.Case(exact.networks(1)[0], 0, control, "4 MB", lossy=False)
+    found = exact.compared(case, exact.run(case, "sim"), exact.run(case, ENGINE))
+    assert found.first is None, (found.alike, found.cause)
+    assert found.alike > 4_000
 
 
 @virtual

@@ -56,23 +56,6 @@ def test_the_first_difference_and_what_it_is(what: dict[str, int], cause: str) -
     assert found.slower == pytest.approx(0.25)
 
 
-def test_links_with_the_time_of_a_guest() -> None:
-    ours, later = CASE.text("sim"), CASE.text("sim", later_ms=exact.GUEST_MS)
-    (delay,), (longer,) = exact.DELAY.findall(ours), exact.DELAY.findall(later)
-    assert float(longer) - float(delay) == pytest.approx(0.00165)
-    assert later.replace(longer, delay) == ours
-
-
-@pytest.mark.parametrize(("moved", "is_tie"), [(changed(12, window=511), True), (OURS, False)])
-def test_what_parts_by_a_tie(monkeypatch: pytest.MonkeyPatch, moved: Run, *, is_tie: bool) -> None:
-    monkeypatch.setattr(exact, "linux", lambda *_: changed(12, window=511))
-    monkeypatch.setattr(exact, "run", lambda *_, later_ms=0: moved if later_ms else OURS)
-    found = exact.outcome(CASE, None)  # type: ignore[arg-type] # what runs is replaced
-    assert (found.alike, found.is_tie) == (12, is_tie)
-    assert row([found])["the same to the end"] == "0%"
-    assert row([found])["or but for a tie"] == ("100%" if is_tie else "0%")
-
-
 def test_a_millisecond_is_no_difference() -> None:
     assert compared(CASE, OURS, changed(12, time_ns=121_000_000)).first is None
 
@@ -93,7 +76,6 @@ def test_rows_count_transfers_and_leave_out_what_did_not_arrive() -> None:
         "packets until they part, median": "15",
         "tenth percentile": "13",
         "the same to the end": "33%",
-        "or but for a tie": "33%",
         "completion apart, median": "12.5%",
         "p90": "22.5%",
         "mean (bias)": "+12.5%",

@@ -18,7 +18,7 @@ from typing import BinaryIO, Final
 
 from mptcplab import machine
 from mptcplab.errors import BusyError, Error
-from mptcplab.kernels import configure, controls, store
+from mptcplab.kernels import clock, configure, controls, store
 from mptcplab.kernels.store import Kernel
 from mptcplab.kernels.tree import Sources, TreeError, check, check_multipath, digest, sources, version
 
@@ -137,6 +137,7 @@ def _key(found: Sources, hz: int, compiled_in: Mapping[str, str], fragment: str)
         "fragment": fragment,
         "hz": hz,
         "controls": dict(sorted(compiled_in.items())),
+        "clock": clock.digest(),
     }
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -191,7 +192,7 @@ def _make(
             if not begun:
                 progress(min(done / _STEPS, 0.99))
 
-        _run([*arguments, *controls.arguments(place, names), "linux"], environment, file, step)
+        _run([*arguments, *clock.arguments(), *controls.arguments(place, names), "linux"], environment, file, step)
     progress(1.0)
 
 

@@ -41,7 +41,7 @@ def command(*, programs: bool = False) -> list[str]:
     """What a guest runs: this Python, which finds Python's own modules and this package; for `programs` numpy too.
 
     Nothing else, such as the directory of the program that asks for the run: each place in which a module is looked for
-    in vain takes a microsecond of the guest's time, and the same run would be another one from another program.
+    in vain takes some of the guest's time, and the same run would be another one from another program.
     """
     own = str(Path(mptcplab.__file__).parents[1])
     standard = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
