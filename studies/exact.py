@@ -52,6 +52,8 @@ AS_LINUX: Final = frozenset({"reno", "cubic"})
 """Controls that Linux has itself, of which our transport has its form. The coupled ones of a guest are the papers'."""
 AS_LINUX_SENDS: Final = '{ window_validation = "linux", tso = true, receiver = "linux", timers = "linux" }'
 """Of TCP too, whose kernel's forms no scheduler implies."""
+SENDS_AHEAD: Final = '{ name = "linux", send_buffer = 16 }'
+"""The engines that run Linux set no less (`tcp_wmem`)."""
 DURATION_S: Final = 120
 DEEP: Final = "4000 packets"
 """A queue that a whole file fits in."""
@@ -83,7 +85,7 @@ class Case:
             control = f'{{ name = "{self.control}", variant = "linux" }}'
         kind = 'protocol = "tcp"' if len(self.network) == 1 else 'scheduler = "linux"'
         if engine == "sim":
-            kind += f"\ntcp = {AS_LINUX_SENDS}"
+            kind = kind.replace('"linux"', SENDS_AHEAD) + f"\ntcp = {AS_LINUX_SENDS}"
         names = ", ".join(f'"p{place}"' for place in range(len(self.network)))
         return (
             f'duration = "{DURATION_S} s"\n{links}[connection.c]\npaths = [{names}]\n{kind}\ncongestion = {control}\n'

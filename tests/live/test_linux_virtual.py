@@ -141,8 +141,7 @@ def test_a_run_begins_at_a_tick_of_the_guests_clock(scenario: Scenario, tmp_path
 @virtual
 @pytest.mark.parametrize("control", ["reno", "cubic"])
 def test_a_whole_transfer_is_the_simulators(control: str) -> None:
-    """4 MB over 43 Mbit/s and 151 ms: on this network 3 µs of processing a round trip would let the receive buffer grow one
-    acknowledgment earlier."""
+    """On this network 3 µs of processing a round trip would let the receive buffer grow an acknowledgment earlier."""
     case = exact.Case(exact.networks(1)[0], 0, control, "4 MB", lossy=False)
     found = exact.compared(case, exact.run(case, "sim"), exact.run(case, ENGINE))
     assert found.first is None, (found.alike, found.cause)

@@ -1,6 +1,6 @@
 //! The windows with which a connection and its subflows begin.
 
-use super::state::tuning::Tuning;
+use super::state::tuning::{Reads, Tuning};
 use super::state::window::ReceiveWindow;
 use crate::memory::{self, Ratio};
 use crate::tcp::rcv_ssthresh::RcvSsthresh;
@@ -21,7 +21,9 @@ pub(super) fn first_window(config: &Config, initiator: bool) -> u64 {
 pub(super) fn first_receive_window(config: &Config, initiator: bool) -> ReceiveWindow {
     let mut tuning = Tuning::new(counted_mss(config), config.protocol == Protocol::Mptcp);
     let (shared, linux) = (tuning.shared, config.tcp.receiver == Receiver::Linux);
-    tuning.read_later |= linux;
+    if linux {
+        tuning.reads = Reads::AsLinux;
+    }
     let mut window = ReceiveWindow::new(config.receive_buffer, first_window(config, initiator), tuning);
     if shared && linux {
         window.forget_syn();

@@ -118,6 +118,8 @@ pub struct Counters {
     pub queued_buffers: u64,
     /// Largest segment in bytes, TCP's options included; [`View::mss`](crate::congestion::View::mss) is what data gets of it.
     pub segment_bytes: u32,
+    /// The same less timestamps, which is what the kernel's pacing counts with (`mss_cache`).
+    pub paced_bytes: u32,
     /// Nothing was heard of it for so long that its data went to others; only under [`Repair::Kernel`](super::Repair).
     pub silent: bool,
     /// Where segments leave in groups, as the kernel's ([`TcpOptions::tso`](crate::TcpOptions::tso)): those that are not

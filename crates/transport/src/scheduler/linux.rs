@@ -1,6 +1,6 @@
 //! The scheduler of Linux 5.19 and later ("default" of the upstream kernel; docs/decisions/0006).
 
-use super::linux_memory::{MAX_BUFFER_MIB, MIB, SendBuffer, memory, pace};
+use super::linux_memory::{MAX_BUFFER_MIB, MIB, Rates, SendBuffer, memory, pace};
 use super::linux_pages::{Edges, Pages};
 use super::{Context, Decision, Demand, PacketScheduler, Repair, SubflowSet, usable};
 use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
@@ -9,8 +9,8 @@ use crate::plugin::Origin;
 use crate::tcp::socket_queue::{OVERHEAD_BYTES as EXACT_OVERHEAD_BYTES, buffer_limit};
 use crate::time::{Duration, Instant};
 
-/// 64 KiB less the largest headers.
-const BURST_BYTES: u64 = 65_423;
+/// 64 KiB less the largest headers of TCP (20 and 40 bytes) and IPv6 (40 and 8; `MPTCP_SEND_BURST_SIZE`).
+const BURST_BYTES: u64 = 65_428;
 /// For so long after it has sent something the kernel waits for more room in the window, to send it with.
 const DEFERRED: Duration = Duration::from_millis(1);
 /// `tcp_wmem`: the least send buffer, which the socket has beside those of its subflows.
@@ -40,6 +40,20 @@ pub struct Linux {
     burst: Option<(usize, u64)>,
     /// What was bound has left as far as it can: the application goes on.
     flushed: bool,
+    /// Segments leave in groups, as the kernel's.
+    in_groups: bool,
+    /// Something was bound or written since the socket was last found dry.
+    pushed: bool,
+    /// Whose turn it was when it was.
+    next: Option<usize>,
+    /// When an acknowledgment of one subflow had data bound to another last, from where on, and behind how many segments.
+    delegated: (Instant, u64, u64),
+    /// When a send buffer grew last.
+    grown_at: Instant,
+    /// The subflow that is acknowledged or given data, and when.
+    current: (Instant, usize),
+    /// It sends what it may before another one gets data.
+    drains: bool,
 }
 
 impl Algorithm for Linux {
@@ -95,23 +109,28 @@ fn may_carry(r: usize, group: &[View], buffers: &[SendBuffer]) -> bool {
 impl Linger {
     /// Where the next data goes, and how many bytes; `window_bytes` is what the peer allows, more than 0. None: the one
     /// where it would linger least has its buffer full, and no other is asked.
-    fn choose(&mut self, group: &[View], buffers: &[SendBuffer], window_bytes: u64) -> Option<(usize, u64)> {
+    fn choose(&mut self, rates: &Rates, buffers: &[SendBuffer], window_bytes: u64) -> Option<(usize, u64)> {
+        let r = self.least(rates, buffers)?;
+        let (burst, held) = (BURST_BYTES.min(window_bytes), buffers[r].held_bytes);
+        self.paces[r] = rates.mean((self.paces[r], held), (rates.of(r), burst));
+        Some((r, burst))
+    }
+
+    /// The one where it would linger least, if that has room.
+    fn least(&mut self, rates: &Rates, buffers: &[SendBuffer]) -> Option<usize> {
+        let group = rates.group;
         self.paces.resize(group.len().max(self.paces.len()), 0.0);
         let mut best: Option<(usize, f64)> = None;
         for r in (0..group.len()).filter(|&r| may_carry(r, group, buffers)) {
-            let v = &group[r];
             if self.paces[r] == 0.0 {
-                self.paces[r] = pace(v);
+                self.paces[r] = rates.of(r);
             }
             let linger_s = buffers[r].held_bytes as f64 / self.paces[r];
             if best.is_none_or(|(_, least_s)| linger_s < least_s) {
                 best = Some((r, linger_s));
             }
         }
-        let (r, _) = best.filter(|&(r, _)| buffers[r].held_bytes < buffers[r].limit_bytes)?;
-        let (burst, held) = (BURST_BYTES.min(window_bytes), buffers[r].held_bytes);
-        self.paces[r] = (self.paces[r] * held as f64 + pace(&group[r]) * burst as f64) / (held + burst) as f64;
-        Some((r, burst))
+        best.filter(|&(r, _)| buffers[r].held_bytes < buffers[r].limit_bytes).map(|(r, _)| r)
     }
 }
 
@@ -126,6 +145,13 @@ impl Linux {
             held: false,
             burst: None,
             flushed: false,
+            in_groups: false,
+            pushed: false,
+            next: None,
+            delegated: (Instant::NEVER, 0, 0),
+            grown_at: Instant::NEVER,
+            current: (Instant::NEVER, 0),
+            drains: false,
         }
     }
 
@@ -140,8 +166,13 @@ impl Linux {
                 let counters = context.counters(r);
                 limit.bytes = buffer_limit(group[r].cwnd, counters.segment_bytes, self.largest_bytes);
                 limit.seen_bytes = counters.acknowledged_bytes;
+                self.in_groups = counters.groups.is_some();
             }
         }
+    }
+
+    fn rates<'a>(&self, group: &'a [View], context: &'a Context) -> Rates<'a> {
+        Rates { group, kernel: self.in_groups.then_some(context) }
     }
 
     fn send_buffer(&self, r: usize, group: &[View], context: &Context) -> SendBuffer {
@@ -159,8 +190,8 @@ impl Linux {
 
     /// The application writes, if it may: at most once, or as long as there is room.
     fn accept(&mut self, context: &Context, all: bool) {
-        self.pages.accept(Edges::of(context), self.socket_limit(), all);
-        if self.pages.full && context.counters(0).groups.is_some() {
+        self.pushed |= self.pages.accept(Edges::of(context), self.socket_limit(), all);
+        if self.pages.full && self.in_groups {
             self.pages.end_write();
         }
     }
@@ -173,11 +204,29 @@ impl Linux {
     /// Whether something that is bound may leave. What the application writes at once does before it writes more
     /// (`mptcp_sendmsg`, `__mptcp_push_pending`), where segments leave as there.
     fn may_leave(&self, group: &[View], context: &Context) -> bool {
-        let leaves = |(r, view): (usize, &View)| {
-            let counters = context.counters(r);
-            counters.groups.is_some() && counters.queued_bytes > 0 && view.active && view.has_room()
-        };
-        group.iter().enumerate().any(leaves)
+        (0..group.len()).any(|r| self.may_leave_on(r, group, context))
+    }
+
+    fn may_leave_on(&self, r: usize, group: &[View], context: &Context) -> bool {
+        let (counters, view) = (context.counters(r), &group[r]);
+        self.in_groups && counters.queued_bytes > 0 && view.active && view.has_room()
+    }
+
+    /// Subflow `r` was chosen. Another one that was acknowledged or given data at this instant sends first what it may
+    /// (`mptcp_subflow_delegate`, `mptcp_push_release`). Answers whether it does.
+    fn switch(&mut self, r: usize, group: &[View], context: &Context) -> bool {
+        if !self.in_groups {
+            return false;
+        }
+        let acknowledged = |r: &usize| self.limits[*r].seen_bytes != context.counters(*r).acknowledged_bytes;
+        let (at, before) = self.current;
+        let before = if at == context.now { Some(before) } else { (0..group.len()).find(acknowledged) };
+        self.current = (context.now, r);
+        self.drains = before.is_some_and(|before| before != r && self.may_leave_on(before, group, context));
+        if self.drains {
+            self.current.1 = before.unwrap_or(r);
+        }
+        self.drains
     }
 
     /// How much of the data asked about is in its first page.
@@ -185,11 +234,32 @@ impl Linux {
         context.available_bytes.min(self.pages.piece_bytes(context.place))
     }
 
+    /// Data goes to subflow `r`. Where another one was acknowledged, that has happened when it is looked at whether the application is
+    /// woken, and this comes after (`mptcp_subflow_delegate`). It is looked at again when data leaves
+    /// (`tcp_event_new_data_sent`), and when a buffer that has grown is told of (`__mptcp_sync_sndbuf`).
+    fn note_delegated(&mut self, r: usize, context: &Context) {
+        if !self.in_groups || self.delegated.0 == context.now {
+            return;
+        }
+        let acknowledged = |r: usize| self.limits[r].seen_bytes != context.counters(r).acknowledged_bytes;
+        if !acknowledged(r) && (0..self.limits.len()).any(acknowledged) {
+            self.delegated = (context.now, context.sent_bytes, self.segments_sent(context));
+        }
+    }
+
+    fn segments_sent(&self, context: &Context) -> u64 {
+        (0..self.limits.len()).map(|r| context.counters(r).segments_sent).sum()
+    }
+
     /// The next page goes where the burst goes, or begins another one. The application writes when all is bound, or nothing can
     /// be.
     fn bind(&mut self, group: &[View], context: &Context) -> Decision {
         self.look(group, context);
         self.held = false;
+        if self.drains && self.may_leave_on(self.current.1, group, context) {
+            return Decision::Wait { until: Instant::NEVER };
+        }
+        self.drains = false;
         loop {
             for r in 0..group.len() {
                 self.buffers[r] = self.send_buffer(r, group, context);
@@ -198,7 +268,10 @@ impl Linux {
                 let (buffer, bytes) = (self.buffers[r], self.page_bytes(context));
                 let fits = buffer.held_bytes < buffer.limit_bytes && may_carry(r, group, &self.buffers);
                 if left > 0 && bytes > 0 && fits {
+                    self.current = (context.now, r);
                     self.burst = Some((r, left.saturating_sub(bytes)));
+                    self.pushed = true;
+                    self.note_delegated(r, context);
                     return Decision::Bind { on: SubflowSet::one(r), bytes };
                 }
             }
@@ -214,7 +287,12 @@ impl Linux {
             }
             let returned = context.place < context.sent_bytes;
             let window_bytes = if returned { u64::MAX } else { context.free_window_bytes };
-            self.burst = self.linger.choose(group, &self.buffers, window_bytes);
+            self.burst = self.linger.choose(&self.rates(group, context), &self.buffers, window_bytes);
+            if let Some((r, _)) = self.burst
+                && self.switch(r, group, context)
+            {
+                return Decision::Wait { until: Instant::NEVER };
+            }
             if self.burst.is_none() {
                 self.accept(context, true);
                 self.held = true;
@@ -251,6 +329,19 @@ impl PacketScheduler for Linux {
         self.burst = None;
         self.look(group, context);
         self.accept(context, true);
+        self.next = None;
+        // The kernel chooses before it looks at the window (`__mptcp_subflow_push_pending`).
+        let tried = std::mem::take(&mut self.pushed) && context.free_window_bytes == 0;
+        if tried && self.in_groups && self.pages.unbound(context.sent_bytes) > 0 {
+            for r in 0..group.len() {
+                self.buffers[r] = self.send_buffer(r, group, context);
+            }
+            self.next = self.linger.least(&self.rates(group, context), &self.buffers);
+        }
+    }
+
+    fn next_if_open(&mut self) -> Option<usize> {
+        self.next.take()
     }
 
     /// Buffers of subflows that were acknowledged something, and whose windows are not filled, grow with the window
@@ -274,9 +365,19 @@ impl PacketScheduler for Linux {
                 limit.bytes = limit.bytes.max(wanted);
             }
         }
-        let woken = self.pages.wake(Edges::of(context), self.socket_limit());
-        let flushed = !std::mem::replace(&mut self.flushed, true) && self.may_leave(group, context);
-        if grown || woken || flushed { Decision::Pass } else { Decision::Blocked }
+        let mut edges = Edges::of(context);
+        if grown {
+            self.grown_at = context.now;
+        }
+        let (at, _, segments) = self.delegated;
+        if at == context.now && self.grown_at != context.now && segments == self.segments_sent(context) {
+            edges.nxt = edges.nxt.min(self.delegated.1);
+        }
+        let woken = self.pages.wake(edges, self.socket_limit());
+        let drained = std::mem::take(&mut self.drains);
+        // An application that is woken meanwhile writes when all of that has left.
+        let flushed = !std::mem::replace(&mut self.flushed, !drained) && !drained && self.may_leave(group, context);
+        if grown || woken || flushed || drained { Decision::Pass } else { Decision::Blocked }
     }
 
     fn holds_data(&self) -> bool {
@@ -289,80 +390,5 @@ impl PacketScheduler for Linux {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn view(cwnd: f64, srtt_ms: u64, in_flight: u32) -> View {
-        View {
-            cwnd,
-            ssthresh: 1.0,
-            srtt: Duration::from_millis(srtt_ms),
-            in_flight,
-            active: true,
-            ..View::new(10.0, 1420)
-        }
-    }
-
-    fn choose(group: &[View]) -> Option<(usize, u32)> {
-        let again = Demand::Reinjection { tried: SubflowSet::default() };
-        match Linux::default().choose(again, group, &Context::default()) {
-            Decision::Send { mut on, burst } => on.pop().map(|r| (r, burst)),
-            _ => None,
-        }
-    }
-
-    #[test]
-    fn the_least_lingering_subflow_gets_a_burst() {
-        // linger = in flight · srtt / (1.2 · cwnd): 5·20/(1.2·10) = 8.3 ms against 1·100/(1.2·20) = 4.2 ms.
-        assert_eq!(choose(&[view(10.0, 20, 5), view(20.0, 100, 1)]), Some((1, 46)));
-        // 2·20/12 = 3.3 ms wins over the 4.2 ms.
-        assert_eq!(choose(&[view(10.0, 20, 2), view(20.0, 100, 1)]), Some((0, 46)));
-    }
-
-    #[test]
-    fn full_and_failed_subflows_are_not_asked() {
-        let failed = View { potentially_failed: true, ..view(10.0, 20, 0) };
-        assert_eq!(choose(&[view(10.0, 20, 10), failed]), None);
-        assert_eq!(choose(&[failed, view(10.0, 500, 9)]), Some((1, 46)));
-    }
-
-    fn buffer(held_bytes: u64) -> SendBuffer {
-        SendBuffer { held_bytes, limit_bytes: 87_040, open: true }
-    }
-
-    #[test]
-    fn new_data_goes_where_it_lingers_least_whatever_the_window() {
-        // 1.2·10·1420 B/20 ms = 852 kB/s and 170.4 kB/s: 60 kB linger 70.4 ms there, 20 kB 117.4 ms here.
-        let group = [view(10.0, 20, 10), view(10.0, 100, 1)];
-        let choose = |held: [u64; 2]| Linger::default().choose(&group, &held.map(buffer), 1 << 20);
-        assert_eq!(choose([60_000, 20_000]), Some((0, 65_423)));
-        // 11.9 kB linger 70 ms.
-        assert_eq!(choose([60_000, 11_900]), Some((1, 65_423)));
-        // The least lingering one is full: the other is not asked.
-        assert_eq!(choose([87_040, 30_000]), None);
-        assert_eq!(choose([87_041, 17_000]), Some((1, 65_423)));
-        // Equal: the first. The peer's window bounds a burst.
-        assert_eq!(Linger::default().choose(&group, &[buffer(0); 2], 3_000), Some((0, 3_000)));
-    }
-
-    #[test]
-    fn rates_are_means_over_what_was_bound() {
-        let mut l = Linger::default();
-        let mut group = [view(10.0, 20, 10), view(10.0, 100, 10)];
-        assert_eq!(l.choose(&group, &[buffer(34_577), buffer(80_000)], 1 << 20), Some((0, 65_423)));
-        // Half the window is half the rate: (852·34,577 + 426·65,423)/100,000 = 573.3 kB/s from the next burst on.
-        group[0].cwnd = 5.0;
-        group[0].in_flight = 5;
-        assert_eq!(l.choose(&group, &[buffer(34_577), buffer(80_000)], 1 << 20), Some((0, 65_423)));
-        assert!((l.paces[0] - 573_298.0).abs() < 1.0, "{}", l.paces[0]);
-    }
-
-    #[test]
-    fn backups_and_silent_subflows_wait() {
-        let backup = View { backup: true, ..view(10.0, 20, 0) };
-        let group = [backup, view(10.0, 500, 10)];
-        assert_eq!(Linger::default().choose(&group, &[buffer(0), buffer(60_000)], 1 << 20), Some((1, 65_423)));
-        let silent = SendBuffer { open: false, ..buffer(60_000) };
-        assert_eq!(Linger::default().choose(&group, &[buffer(0), silent], 1 << 20), Some((0, 65_423)));
-    }
-}
+#[path = "linux_tests.rs"]
+mod tests;

@@ -1,8 +1,10 @@
 //! The memory of Linux's send buffers, which bounds what the scheduler [`Linux`](super::Linux) binds.
 
+use super::Context;
 use crate::congestion::View;
 use crate::tcp::pacing::factor;
 use crate::tcp::socket_queue::{PACKET_FRAME_BYTES, PACKET_HEAD_BYTES};
+use crate::tcp::tso::pacing_rate;
 
 /// What a buffer of data costs besides the data.
 const OVERHEAD_BYTES: u64 = PACKET_HEAD_BYTES + PACKET_FRAME_BYTES;
@@ -17,6 +19,29 @@ pub(super) const MAX_BUFFER_MIB: f64 = 4.0;
 pub(super) fn pace(v: &View) -> f64 {
     let window = v.cwnd.max(f64::from(v.in_flight));
     factor(v) * window * f64::from(v.mss) / v.srtt_s()
+}
+
+/// At which rate the buffers of subflows are emptied, in bytes/s.
+pub(super) struct Rates<'a> {
+    pub group: &'a [View],
+    /// Rates are as the kernel counts them, in whole segments and bytes. Otherwise they are exact.
+    pub kernel: Option<&'a Context<'a>>,
+}
+
+impl Rates<'_> {
+    pub fn of(&self, r: usize) -> f64 {
+        let view = &self.group[r];
+        match self.kernel {
+            Some(context) => pacing_rate(view, view.in_flight.into(), context.counters(r).paced_bytes) as f64,
+            None => pace(view),
+        }
+    }
+
+    /// The mean of two rates over so many bytes each.
+    pub fn mean(&self, (one, one_bytes): (f64, u64), (other, other_bytes): (f64, u64)) -> f64 {
+        let mean = (one * one_bytes as f64 + other * other_bytes as f64) / (one_bytes + other_bytes) as f64;
+        if self.kernel.is_some() { mean.floor() } else { mean }
+    }
 }
 
 /// The memory of a subflow's send buffer, in bytes.

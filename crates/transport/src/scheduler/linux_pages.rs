@@ -60,15 +60,15 @@ impl Pages {
     /// may be unbound.
     pub fn wake(&mut self, edges: Edges, limit: u64) -> bool {
         self.release(edges.una);
-        let wakes = self.full
-            && 3 * self.held(edges.una) <= 2 * limit
-            && 2 * self.accepted.saturating_sub(edges.nxt) < UNSENT_BYTES;
+        let wakes = self.full && 3 * self.held(edges.una) <= 2 * limit && 2 * self.unbound(edges.nxt) < UNSENT_BYTES;
         self.full &= !wakes;
         wakes
     }
 
-    /// The application writes until the socket has no room, or, if not `all`, at most once. The send buffer holds `limit` bytes.
-    pub fn accept(&mut self, edges: Edges, limit: u64, all: bool) {
+    /// The application writes until the socket has no room, or, if not `all`, at most once. The send buffer holds `limit` bytes. Answers
+    /// whether something was written.
+    pub fn accept(&mut self, edges: Edges, limit: u64, all: bool) -> bool {
+        let before = self.accepted;
         self.release(edges.una);
         self.accepted = self.accepted.min(edges.end);
         if self.accepted < edges.nxt {
@@ -91,6 +91,12 @@ impl Pages {
                 break;
             }
         }
+        self.accepted > before
+    }
+
+    /// Bytes behind what is bound up to `nxt`.
+    pub fn unbound(&self, nxt: u64) -> u64 {
+        self.accepted.saturating_sub(nxt)
     }
 
     /// A write that the socket has no room for ends: what is left of it belongs to the next.

@@ -148,6 +148,12 @@ pub trait PacketScheduler: std::fmt::Debug + Send {
     /// where it would have been asked, for a scheduler that keeps account.
     fn when_dry(&mut self, _group: &[View], _context: &Context) {}
 
+    /// After [`when_dry`](Self::when_dry): the subflow that would get the next data if the window were open. Nothing is appended to
+    /// what waits there and does not end where that begins.
+    fn next_if_open(&mut self) -> Option<usize> {
+        None
+    }
+
     /// Nothing more can be sent now: there is no data, or the connection-level window is closed, or [`choose`](Self::choose)
     /// found no subflow; and what is bound waits for windows. [`Decision::Repeat`] and [`Decision::Penalise`] are done;
     /// after [`Decision::Pass`] the scheduler is asked about new data once more; all others end it.
@@ -222,6 +228,10 @@ impl PacketScheduler for Scheduler {
 
     fn when_dry(&mut self, group: &[View], context: &Context) {
         each!(self, s => s.when_dry(group, context));
+    }
+
+    fn next_if_open(&mut self) -> Option<usize> {
+        each!(self, s => s.next_if_open())
     }
 
     fn when_idle(&mut self, group: &[View], context: &Context) -> Decision {

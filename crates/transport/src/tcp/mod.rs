@@ -18,6 +18,7 @@ pub mod rcv_ssthresh;
 pub mod recovery;
 pub mod reorder;
 pub mod rtt;
+pub mod rtt_linux;
 pub mod run;
 pub mod scoreboard;
 pub mod socket_queue;

@@ -2,11 +2,12 @@
 
 use crate::TcpOptions;
 use crate::Timers;
+use crate::tcp::rtt_linux::{At, LinuxRtt};
 use crate::tcp::wheel;
 use crate::time::{Duration, Instant};
 
 /// Estimator of one subflow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[repr(C)]
 pub struct RttEstimator {
     /// Sum of all samples.
@@ -32,6 +33,9 @@ pub struct RttEstimator {
     rto_max: Duration,
     /// Before the first sample.
     rto_initial: Duration,
+    /// The next sample is the first, or timers are Linux's.
+    rare: bool,
+    linux: Option<Box<LinuxRtt>>,
 }
 
 /// RFC 6298 §5.7: the timeout before the first sample when data goes out after a SYN that was lost.
@@ -54,23 +58,42 @@ impl RttEstimator {
             told: false,
             ticks: options.timers == Timers::Linux,
             late_ms: 0,
+            rare: true,
+            linux: (options.timers == Timers::Linux).then(|| Box::new(LinuxRtt::new(options.rto_min()))),
         }
     }
 
-    /// Takes a sample, which must not come from a retransmitted segment (Karn; RFC 6298 §3).
+    /// Whether the next sample is the first, or timers are Linux's.
+    #[inline(always)]
+    pub fn is_rare(&self) -> bool {
+        self.rare
+    }
+
+    /// Takes a sample, which must not come from a retransmitted segment (Karn; RFC 6298 §3), and not be [rare](Self::is_rare).
+    #[inline(always)]
     pub fn sample(&mut self, rtt: Duration) {
-        let rtt = rtt.max(Duration::NANOSECOND); // 0 stands for "none"
-        if self.samples == 0 {
-            // RFC 6298 §2.2.
-            self.srtt = rtt;
-            self.rttvar = rtt / 2;
-            self.min_rtt = rtt;
+        // RFC 6298 §2.3, α = 1/8, β = 1/4; the deviation first.
+        self.rttvar = (3 * self.rttvar + self.srtt.abs_diff(rtt)) / 4;
+        self.srtt = (7 * self.srtt + rtt) / 8;
+        self.min_rtt = self.min_rtt.min(rtt);
+        self.count(rtt);
+    }
+
+    /// The same of one that is.
+    pub fn sample_rarely(&mut self, rtt: Duration, at: At) {
+        if let Some(linux) = &mut self.linux {
+            linux.sample(rtt, at);
+            (self.srtt, self.rttvar) = (linux.srtt(), linux.deviation());
+            self.min_rtt = if self.samples == 0 { rtt } else { self.min_rtt.min(rtt) };
         } else {
-            // RFC 6298 §2.3, α = 1/8, β = 1/4; the deviation first.
-            self.rttvar = (3 * self.rttvar + self.srtt.abs_diff(rtt)) / 4;
-            self.srtt = (7 * self.srtt + rtt) / 8;
-            self.min_rtt = self.min_rtt.min(rtt);
+            // RFC 6298 §2.2.
+            (self.srtt, self.rttvar, self.min_rtt) = (rtt, rtt / 2, rtt);
+            self.rare = false;
         }
+        self.count(rtt);
+    }
+
+    fn count(&mut self, rtt: Duration) {
         self.sum_ns += u128::from(rtt.as_nanos());
         self.samples += 1;
     }
@@ -84,6 +107,9 @@ impl RttEstimator {
     pub fn base_rto(&self) -> Duration {
         if self.samples == 0 {
             return self.rto_initial.clamp(self.rto_min, self.rto_max);
+        }
+        if let Some(linux) = &self.linux {
+            return linux.rto().min(self.rto_max);
         }
         // As Linux does it, the lower bound holds for the term of the deviation: a timeout is never closer to the
         // smoothed RTT than rto_min, so a delayed ACK (40 ms) on a steady path is not a timeout.
@@ -126,6 +152,7 @@ mod tests {
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
+    const AT: At = At { now: Instant::ZERO, una: 0, nxt: 0 };
 
     #[test]
     fn the_first_timeout_can_be_given_and_a_lost_syn_makes_it_three_seconds_at_least() {
@@ -142,7 +169,7 @@ mod tests {
     fn estimates_worked_by_hand() {
         let mut e = RttEstimator::new(&TcpOptions { rto_min_ns: 0, ..TcpOptions::default() });
         assert_eq!(e.rto(), Duration::from_millis(1000));
-        e.sample(Duration::from_millis(100));
+        e.sample_rarely(Duration::from_millis(100), AT);
         assert_eq!((e.srtt, e.rttvar, e.rto()), (100 * MS, 50 * MS, 300 * MS));
         e.sample(Duration::from_millis(180));
         // RTTVAR = (3·50 + 80)/4 = 57.5, SRTT = (7·100 + 180)/8 = 110, RTO = 110 + 230.
@@ -153,6 +180,7 @@ mod tests {
     #[test]
     fn bounds_and_backoff() {
         let mut e = RttEstimator::new(&TcpOptions::default());
+        e.sample_rarely(Duration::from_millis(20), AT);
         for _ in 0..100 {
             e.sample(Duration::from_millis(20));
         }

@@ -48,6 +48,10 @@ pub struct Waiting {
     pub first: u64,
     /// Another follows.
     pub more: bool,
+    /// None will, and this one gets no more data.
+    pub closed: bool,
+    /// Its last segment would be short and wait (Nagle), were it the last of all: a group ends before it (`tcp_mss_split_point`).
+    pub tail_waits: bool,
 }
 
 /// A buffer that is not wholly sent.
@@ -116,7 +120,7 @@ impl SocketQueue {
     pub fn first(&self, nxt: u64) -> Waiting {
         let first = self.unsent.front().map_or(0, |buffer| buffer.end.saturating_sub(nxt));
         let bytes = self.written.saturating_sub(nxt);
-        Waiting { bytes, first, more: self.unsent.len() > 1 }
+        Waiting { bytes, first, more: self.unsent.len() > 1, closed: false, tail_waits: false }
     }
 
     /// A group has left up to `nxt`, and the peer has all up to `una`.

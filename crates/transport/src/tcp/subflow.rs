@@ -27,6 +27,7 @@ use super::rcv_ssthresh::RcvSsthresh;
 use super::recovery::Frto;
 use super::reorder::Reorder;
 use super::rtt::RttEstimator;
+use super::rtt_linux::At;
 use super::run::Run;
 use super::scoreboard::Scoreboard;
 use super::tso::Groups;
@@ -370,9 +371,19 @@ impl<P: Sendable> Subflow<P> {
         self.losses.as_ref().map_or(Frto::Off, |losses| losses.frto)
     }
 
+    #[cold]
+    fn take_rare_rtt(&mut self, now: Instant, rtt: Duration) {
+        self.rtt.sample_rarely(rtt, At { now, una: self.snd_una, nxt: self.snd_nxt });
+    }
+
     /// Takes an RTT sample.
-    pub fn take_rtt(&mut self, rtt: Duration, view: &mut View) {
-        self.rtt.sample(rtt.max(Duration::NANOSECOND)); // controls divide by it
+    pub fn take_rtt(&mut self, now: Instant, rtt: Duration, view: &mut View) {
+        let rtt = rtt.max(Duration::NANOSECOND); // controls divide by it
+        if self.rtt.is_rare() {
+            self.take_rare_rtt(now, rtt);
+        } else {
+            self.rtt.sample(rtt);
+        }
         self.rack.sampled = true;
         view.srtt = self.rtt.srtt;
         view.rttvar = self.rtt.rttvar;

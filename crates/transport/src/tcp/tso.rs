@@ -72,7 +72,8 @@ impl Groups {
                 return false;
             }
         }
-        self.begin(self.queue.first(ready.edges.nxt).bytes.min(ready.open), view, most);
+        let bytes = self.queue.first(ready.edges.nxt).bytes.min(ready.open);
+        self.begin(bytes.div_ceil(view.mss.into()), view, most);
         true
     }
 
@@ -91,7 +92,8 @@ impl Groups {
             self.put_off = Some(occasion);
             return false;
         }
-        self.begin(waiting.first.min(ready.open), view, most);
+        let (bytes, mss) = (waiting.first.min(ready.open), u64::from(view.mss));
+        self.begin(if waiting.tail_waits { bytes / mss } else { bytes.div_ceil(mss) }, view, most);
         true
     }
 
@@ -104,9 +106,9 @@ impl Groups {
         most_segments(pacing_rate(view, self.outstanding.1, ready.segment), view)
     }
 
-    fn begin(&mut self, bytes: u64, view: &View, most: u64) {
+    /// Of at most so many segments that are `there`.
+    fn begin(&mut self, there: u64, view: &View, most: u64) {
         let half = (view.cwnd as u64 / 2).max(1);
-        let there = bytes.div_ceil(view.mss.into());
         self.left = most.min(half).min(free(view)).min(there).max(1) as u32;
         self.several = self.left > 1;
     }
@@ -158,12 +160,13 @@ impl Groups {
         let mss = u64::from(ready.segment);
         let limit = ready.open.min(free(view) * mss);
         let window = ready.edges.window.min(view.cwnd as u64 * mss);
-        let Waiting { first, more, .. } = waiting;
+        let Waiting { first, more, closed, .. } = waiting;
         if first <= view.mss.into()
             || view.phase != Phase::Open
             || ready.now > self.last_at + PATIENCE
             || limit >= most * mss
             || (more && limit >= first) // a buffer that gets no more data goes whole
+            || (closed && limit > first)
             || limit >= window / WINDOW_DIVISOR
         {
             return false;
@@ -180,7 +183,7 @@ fn free(view: &View) -> u64 {
 
 /// The rate of pacing that follows from the window when so many segments are outstanding, in bytes per second
 /// (`tcp_update_pacing_rate`).
-fn pacing_rate(view: &View, outstanding: u64, segment: u32) -> u64 {
+pub fn pacing_rate(view: &View, outstanding: u64, segment: u32) -> u64 {
     let percent = if view.cwnd < (view.ssthresh / 2.0).floor() { 200 } else { 120 };
     let cwnd = (view.cwnd as u64).max(outstanding);
     match view.srtt {
@@ -317,7 +320,7 @@ mod tests {
 
     /// 22 segments of 1,424 bytes are the first buffer, and more follows.
     fn waiting() -> Waiting {
-        Waiting { bytes: 60_000, first: 22 * 1_424, more: true }
+        Waiting { bytes: 60_000, first: 22 * 1_424, more: true, closed: false, tail_waits: false }
     }
 
     #[test]
@@ -351,15 +354,40 @@ mod tests {
         assert!(groups.may_send_bound(at(200_000_000), more, &full), "more is bound, and the pause was long");
         // Of a segment and a short one only the first leaves, and the other 5 ms later: two groups.
         let (mut groups, room) = (Groups::default(), view(190.0, 180));
-        let short = Waiting { bytes: 1_520, first: 1_520, more: false };
+        let short = Waiting { bytes: 1_520, first: 1_520, more: false, closed: false, tail_waits: false };
         assert!(groups.may_send_bound(at(300_000_000), short, &room));
         groups.sent_bound(Instant::from_nanos(300_000_000), (0, 1_424), &room);
         assert_eq!((groups.left, groups.unacknowledged(0)), (1, 1));
         let mut later = at(305_000_000);
         later.edges.nxt = 1_424;
-        assert!(groups.may_send_bound(later, Waiting { bytes: 96, first: 96, more: false }, &room));
+        assert!(groups.may_send_bound(
+            later,
+            Waiting { bytes: 96, first: 96, more: false, closed: false, tail_waits: false },
+            &room
+        ));
         groups.sent_bound(Instant::from_nanos(305_000_000), (0, 1_520), &room);
         assert_eq!(groups.unacknowledged(0), 2);
+    }
+
+    /// Room for two segments, behind which 1,520 bytes wait that have 3 ms to the next acknowledgment: a buffer that may get more data
+    /// waits for it, one that is closed goes. What is left of a segment stays where an earlier short one is under way (Nagle).
+    #[test]
+    fn a_buffer_that_is_closed_does_not_wait_and_its_short_tail_may() {
+        let view = View {
+            ssthresh: 190.0,
+            in_flight: 188,
+            srtt: Duration::from_millis(50),
+            min_rtt: Duration::from_millis(50),
+            ..View::new(190.0, 1_424)
+        };
+        let (now, sent_at) = (Instant::from_millis(100), Some(Instant::from_nanos(50_500_000)));
+        let left = |closed, tail_waits| {
+            let mut groups = Groups { last_at: Instant::from_nanos(99_500_000), ..Groups::default() };
+            let waiting = Waiting { bytes: 1_520, first: 1_520, more: false, closed, tail_waits };
+            let goes = groups.may_send_bound(Ready { first_sent_at: sent_at, ..ready(now) }, waiting, &view);
+            goes.then_some(groups.left)
+        };
+        assert_eq!([left(false, false), left(true, false), left(true, true)], [None, Some(2), Some(1)]);
     }
 
     #[test]

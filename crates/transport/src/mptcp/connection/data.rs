@@ -41,16 +41,17 @@ impl<P: Sendable> Connection<P> {
             if whole {
                 offset = m.offset + (seq - m.from);
             }
-            let allowed = self.rx.window.allows(offset, len) && self.rx.window.allows_mapping(m.offset);
-            if whole && !allowed && self.config.tcp.receiver != Receiver::Linux {
+            if whole && !self.rx.window.allows(offset, len) && self.config.tcp.receiver != Receiver::Linux {
                 // Not in the connection's window, whatever room the subflow has: it is not taken, and so not acknowledged
                 // (RFC 8684 §3.3.5). Linux acknowledges it on the subflow and drops it then ([`deliver`](Self::deliver)).
-                self.take_echo(r, options.timestamps, len, now);
-                self.subflows[r].count_data_segment();
-                self.owe_acknowledgment(r);
+                self.refuse(now, r, options.timestamps, len);
                 return;
             }
             let needed = self.fallback.checksum() || !whole || m.to != end;
+            if needed && whole && !self.rx.window.allows_mapping(m.offset) {
+                self.refuse(now, r, options.timestamps, len);
+                return;
+            }
             if needed && !self.keep_mapping(r, m) {
                 self.take_echo(r, options.timestamps, len, now);
                 self.subflows[r].count_data_segment();
@@ -61,6 +62,14 @@ impl<P: Sendable> Connection<P> {
         if self.rx.short_acks {
             self.acknowledge_long();
         }
+    }
+
+    /// Data beyond the window.
+    #[cold]
+    fn refuse(&mut self, now: Instant, r: usize, timestamps: Option<Timestamps>, len: u64) {
+        self.take_echo(r, timestamps, len, now);
+        self.subflows[r].count_data_segment();
+        self.owe_acknowledgment(r);
     }
 
     /// Data that may be taken, with its place in the stream, if that is known.

@@ -39,6 +39,7 @@ impl<P: Sendable> Lookup for Subflows<'_, P> {
             queued_bytes: self.plan.and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.bytes()),
             queued_buffers: self.plan.and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.ranges() as u64),
             segment_bytes: subflow.mss(),
+            paced_bytes: subflow.paced_mss(),
             silent: self.silence.is_some_and(|silence| silence.of(r).stale),
             groups: subflow.groups(self.now),
         }
@@ -119,11 +120,15 @@ impl<P: Sendable> Connection<P> {
         if let Some(silence) = &mut self.silence {
             silence.hear(&self.subflows);
         }
-        let (mut passed, mut relieved) = (false, false);
+        let (mut passed, mut relieved) = (false, 0);
         loop {
             let pause = match self.ask(now, &mut passed, out) {
                 Answer::Sent(r) => return Some(r),
-                Answer::More => continue,
+                Answer::More => {
+                    // The kernel's application writes again behind what may leave, also if none of that does.
+                    relieved = if self.config.tcp.tso { 0 } else { relieved };
+                    continue;
+                }
                 Answer::Pause(pause) => pause,
             };
             if self.has_scheduler() {
@@ -164,6 +169,11 @@ impl<P: Sendable> Connection<P> {
                 if self.has_scheduler() {
                     let context = context!(self, now, self.tx.nxt(), 0);
                     self.scheduler.when_dry(&self.views, &context);
+                    if let (Some(r), Some(plan)) = (self.scheduler.next_if_open(), &mut self.plan)
+                        && let Some(queue) = plan.queue_mut(r)
+                    {
+                        queue.close(self.tx.nxt());
+                    }
                 }
                 return Answer::Pause(if unsent == 0 { Pause::NoData } else { Pause::ConnectionWindow });
             }
@@ -332,15 +342,19 @@ impl<P: Sendable> Connection<P> {
     }
 
     /// Nothing can be sent: what the scheduler does about it. Answers whether there is something to do now.
-    fn relieve(&mut self, now: Instant, relieved: &mut bool) -> bool {
+    fn relieve(&mut self, now: Instant, relieved: &mut u8) -> bool {
         // A penalty may come before what is sent again.
         for _ in 0..2 {
             let context = context!(self, now, self.tx.nxt(), 0);
             match self.scheduler.when_idle(&self.views, &context) {
                 Decision::Penalise { subflows } => self.penalise(now, subflows),
                 Decision::Repeat { on, from, to } => return self.repeat(on, Offset::after(from), Offset::after(to)),
-                // Once: what it waited for does not come from asking.
-                Decision::Pass => return !std::mem::replace(relieved, true),
+                // Once: what it waited for does not come from asking. (The kernel's also waits for one subflow to send first what it
+                // may, which may be nothing.)
+                Decision::Pass => {
+                    *relieved += 1;
+                    return *relieved <= 1 + u8::from(self.config.tcp.tso);
+                }
                 _ => return false,
             }
         }

@@ -158,8 +158,12 @@ impl<P: Sendable> Connection<P> {
         let Some(queue) = self.plan.as_ref().and_then(|plan| plan.queue(r)) else { return false };
         let Some((first, more)) = queue.first() else { return false };
         let short = !more && first.kind != Kind::Again && first.to - first.from < u64::from(self.views[r].mss);
-        let held = self.config.tcp.nagle && short && queue.short_end > self.subflows[r].snd_una();
-        let waiting = if self.subflows[r].has_groups() { queue.waiting() } else { None };
+        let short_is_out = self.config.tcp.nagle && queue.short_end > self.subflows[r].snd_una();
+        let held = short && short_is_out;
+        let mut waiting = if self.subflows[r].has_groups() { queue.waiting() } else { None };
+        if let Some(waiting) = &mut waiting {
+            waiting.tail_waits = short_is_out && !more;
+        }
         usable(&self.views[r])
             && !held
             && waiting.is_none_or(|waiting| !self.subflows[r].bound_waits_for_group(now, waiting, &self.views[r]))

@@ -27,11 +27,13 @@ pub struct Assigned {
     begun: bool,
     /// It was filled, and what was bound with it goes on in the next range.
     continued: bool,
+    /// It gets no more data.
+    closed: bool,
 }
 
 impl Assigned {
     fn new(from: Offset, to: Offset, kind: Kind) -> Self {
-        Assigned { from, to, kind, begun: false, continued: false }
+        Assigned { from, to, kind, begun: false, continued: false, closed: false }
     }
 
     /// Whether all that was bound in a row ends with it.
@@ -72,7 +74,22 @@ impl Queue {
     /// The same, where each is a buffer of the kernel.
     pub fn waiting(&self) -> Option<Waiting> {
         let first = self.ranges.front()?;
-        Some(Waiting { bytes: self.bytes, first: first.to - first.from, more: self.ranges.len() > 1 })
+        let more = self.ranges.len() > 1;
+        Some(Waiting {
+            bytes: self.bytes,
+            first: first.to - first.from,
+            more,
+            closed: first.closed && !more,
+            tail_waits: false,
+        })
+    }
+
+    /// The next data, at `next`, was tried here, and the window had no room for it: what does not end there is closed
+    /// (`mptcp_sendmsg_frag` sets `eor` before it looks at the window).
+    pub fn close(&mut self, next: Offset) {
+        if let Some(last) = self.ranges.back_mut() {
+            last.closed |= last.to != next;
+        }
     }
 
     pub fn push(&mut self, from: Offset, to: Offset, kind: Kind) {
@@ -373,6 +390,22 @@ mod tests {
         plan.take_returned(50);
         assert_eq!(first_returned(&mut plan, 50), Some((200, 300)));
         assert_eq!(first_returned(&mut plan, 300), None);
+    }
+
+    /// Data was tried where it does not continue what waits.
+    #[test]
+    fn only_the_last_buffer_is_closed_and_not_where_the_next_data_continues_it() {
+        let mut plan = plan(1);
+        let queue = plan.queue_mut(0).unwrap();
+        queue.push_in_buffers(at(0), at(4_368), Kind::Own, 31_328);
+        let closed = |queue: &Queue| queue.waiting().map(|waiting| waiting.closed);
+        queue.close(at(4_368));
+        assert_eq!(closed(queue), Some(false));
+        queue.close(at(9_000));
+        queue.pop(2_848);
+        assert_eq!(closed(queue), Some(true));
+        queue.push_in_buffers(at(9_000), at(9_100), Kind::Own, 31_328);
+        assert_eq!(closed(queue), Some(false), "another follows, and it goes in any case");
     }
 
     #[test]

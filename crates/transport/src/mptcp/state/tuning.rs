@@ -37,6 +37,18 @@ pub fn full_bytes(mss: u16) -> u64 {
     u64::from(mss) - OPTIONS_BYTES.min(u64::from(mss) / 2)
 }
 
+/// When the application has read what an acknowledgment is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Reads {
+    /// Before that leaves.
+    AtOnce,
+    /// Afterwards: of several subflows always.
+    Later,
+    /// Afterwards, and round trips are measured on a clock of whole microseconds.
+    AsLinux,
+}
+
 /// The buffer of a connection.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -47,8 +59,7 @@ pub struct Tuning {
     mss: u16,
     /// Several subflows share it.
     pub shared: bool,
-    /// An acknowledgment leaves before the application has read what it is of: of several subflows always.
-    pub read_later: bool,
+    pub reads: Reads,
     /// What it was before it changed, and when.
     changed_at: Instant,
     ends_at: Instant,
@@ -68,7 +79,7 @@ impl Tuning {
             before: room,
             changed_at: Instant::NEVER,
             shared,
-            read_later: shared,
+            reads: if shared { Reads::Later } else { Reads::AtOnce },
             mss,
             segment: memory::of_segment(full_bytes(mss)) as u32,
             began_at: Instant::ZERO,
@@ -79,7 +90,7 @@ impl Tuning {
     }
 
     pub fn begin(&mut self, now: Instant) {
-        self.began_at = now;
+        self.began_at = self.counted(now);
     }
 
     pub fn room(&self) -> Room {
@@ -166,8 +177,13 @@ impl Tuning {
         }
         let grown = room.memory > self.room.memory;
         self.change(now, room);
-        (self.from, self.began_at, self.ends_at) = (seen.read, now, now + seen.rtt);
+        self.begin(now);
+        (self.from, self.ends_at) = (seen.read, self.began_at + seen.rtt);
         grown
+    }
+
+    fn counted(&self, now: Instant) -> Instant {
+        if self.reads == Reads::AsLinux { Instant::ZERO + Duration::from_micros(now.as_micros()) } else { now }
     }
 
     /// An acknowledgment follows the reading that changed the buffer.
@@ -177,7 +193,7 @@ impl Tuning {
 
     fn change(&mut self, now: Instant, room: Room) {
         if room != self.room {
-            if self.read_later {
+            if self.reads != Reads::AtOnce {
                 (self.before, self.changed_at) = (self.room, now);
             }
             self.room = room;
@@ -207,6 +223,19 @@ mod tests {
             Instant::ZERO + RTT - Duration::from_nanos(5),
             Seen { rtt: RTT - Duration::from_nanos(10), ..seen(20_000) }
         ));
+    }
+
+    /// From 100,999.9 to 150,999.0 µs are 49,999.1 µs, but 50,000 for a clock that has whole ones.
+    #[test]
+    fn a_round_trip_in_whole_microseconds() {
+        let at = Instant::from_nanos;
+        let over = |reads| {
+            let mut tuning = Tuning { reads, ..Tuning::new(1460, true) };
+            tuning.begin(at(1));
+            tuning.next_round(at(100_999_900), seen(20_000));
+            tuning.round_is_over(at(150_999_000))
+        };
+        assert_eq!([Reads::Later, Reads::AsLinux].map(over), [false, true]);
     }
 
     #[test]

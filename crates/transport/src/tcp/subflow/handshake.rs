@@ -152,11 +152,14 @@ impl<P: Sendable> Subflow<P> {
         self.timer = Instant::NEVER;
         let echo_ms = timestamps.filter(|t| self.timestamps && t.echo != 0).map(|t| t.echo);
         let waited_ms = |echo_ms: u32| Self::ts_now(now).wrapping_sub(echo_ms);
+        // Linux knows when it answered the SYN of a join no more, and takes what timestamps tell (`tcp_check_req` leaves before
+        // `tcp_synack_rtt_meas`, which then has no request).
+        let forgotten = self.rtt.ticks && self.join().is_some() && !self.is_active_open();
         match echo_ms {
-            _ if self.retries == 0 => self.take_rtt(now - self.opening.sent_at(), view),
+            _ if self.retries == 0 && !forgotten => self.take_rtt(now, now - self.opening.sent_at(), view),
             // Karn: a SYN that was sent twice gives no sample, unless timestamps tell which was answered (RFC 7323 §4.1).
             Some(echo_ms) if waited_ms(echo_ms) < 1 << 20 => {
-                self.take_rtt(Duration::from_millis(waited_ms(echo_ms).max(1).into()), view);
+                self.take_rtt(now, Duration::from_millis(waited_ms(echo_ms).max(1).into()), view);
             }
             _ => self.rtt.syn_lost(),
         }
@@ -177,7 +180,7 @@ impl<P: Sendable> Subflow<P> {
 mod tests {
     use super::super::established;
     use super::*;
-    use crate::TcpOptions;
+    use crate::{TcpOptions, Timers};
     use wire::{RareOptions, Span};
 
     /// The MSS and the shift count after a SYN with these.
@@ -220,6 +223,27 @@ mod tests {
         assert_eq!(synchronised(true, None), (0, 0, 1.0));
         assert_eq!(synchronised(true, Some(1_100)), (1, 50, 1.0), "the second");
         assert_eq!(synchronised(true, Some(100)), (1, 1_050, 10.0), "the first: it was late, not lost");
+    }
+
+    /// The answer to a join went out at 100 ms: 50.3 ms are 50 by timestamps, which is all that Linux has then. Without them it takes none,
+    /// and 3 s until it has (`tcp_init_metrics`).
+    #[test]
+    fn linux_measures_no_round_trip_of_a_join_that_it_answers() {
+        let sample = |timers, active, echo: Option<u32>| {
+            let options = TcpOptions { timers, ..TcpOptions::default() };
+            let (mut end, mut view) = (established(&options), View::new(10.0, 1_448));
+            end.begin_join(Join::default());
+            end.active_open = active;
+            end.syn_sent(Instant::from_millis(100));
+            let timestamps = echo.map(|echo| Timestamps { value: 1, echo });
+            end.synchronise(Instant::from_nanos(150_300_000), timestamps, &mut view);
+            (end.rtt.samples, view.srtt.as_micros(), end.rtt.base_rto() == Duration::from_secs(3))
+        };
+        let exact = (1, 50_300, false);
+        assert_eq!(sample(Timers::Exact, false, Some(100)), exact);
+        assert_eq!(sample(Timers::Linux, true, Some(100)), exact);
+        assert_eq!(sample(Timers::Linux, false, Some(100)), (1, 50_000, false));
+        assert_eq!(sample(Timers::Linux, false, None), (0, 0, true));
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl<P: Sendable> Subflow<P> {
         }
         if let Some(rtt) = self.rtt_by_timestamp(now, arrival, &delivered).or(delivered.once.rtt(now)) {
             self.rtt.backoff = 0;
-            self.take_rtt(rtt, control.view_mut());
+            self.take_rtt(now, rtt, control.view_mut());
         } else if let (true, false, Some(sent_at)) =
             (delivered.advanced || self.rtt.backoff > 0, delivered.says_again, delivered.answered_copy_at)
         {
@@ -144,7 +144,7 @@ impl<P: Sendable> Subflow<P> {
             // off, ever measure a round trip longer than its timeout (RFC 6298 §5, last paragraph). An earlier copy tells
             // nothing: its answer may have been lost.
             self.rtt.backoff = 0;
-            self.take_rtt(now - sent_at, control.view_mut());
+            self.take_rtt(now, now - sent_at, control.view_mut());
         }
         if self.rtt.told {
             self.tell(now, delivered.once.last_rtt(now), control.copy());
@@ -258,7 +258,7 @@ impl<P: Sendable> Subflow<P> {
         self.retries = 0;
         view.potentially_failed = false;
         if let Some(rtt) = delivered.once.rtt(now) {
-            self.take_rtt(rtt, view);
+            self.take_rtt(now, rtt, view);
         }
         self.restart_timer(now);
         view.bytes_since_loss += delivered.bytes;

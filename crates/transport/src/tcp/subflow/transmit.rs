@@ -98,7 +98,7 @@ impl<P: Sendable> Subflow<P> {
 
     /// The same of what was bound here by a scheduler.
     pub fn bound_waits_for_group(&mut self, now: Instant, waiting: Waiting, view: &View) -> bool {
-        let segment = self.mss() - if self.timestamps { TIMESTAMPS_LEN as u32 } else { 0 };
+        let segment = self.paced_mss();
         let (una, nxt, right) = (self.snd_una, self.snd_nxt, self.right);
         let Some(groups) = &mut self.groups else { return false };
         let edges = Edges { una, nxt, end: nxt + waiting.bytes, window: right.saturating_sub(una) };
@@ -106,6 +106,11 @@ impl<P: Sendable> Subflow<P> {
         let waits = !groups.may_send_bound(Ready { now, edges, open, first_sent_at, segment }, waiting, view);
         self.note_put_off(waits, open, view);
         waits
+    }
+
+    /// What a segment holds beside timestamps (`mss_cache`).
+    pub fn paced_mss(&self) -> u32 {
+        self.mss() - if self.timestamps { TIMESTAMPS_LEN as u32 } else { 0 }
     }
 
     /// Data that was bound here has left: whether its group is complete.
