@@ -208,8 +208,8 @@ impl Linux {
     }
 
     fn may_leave_on(&self, r: usize, group: &[View], context: &Context) -> bool {
-        let (counters, view) = (context.counters(r), &group[r]);
-        self.in_groups && counters.queued_bytes > 0 && view.active && view.has_room()
+        let view = &group[r];
+        self.in_groups && view.active && view.has_room() && context.counters(r).queued_bytes > 0
     }
 
     /// Subflow `r` was chosen. Another one that was acknowledged or given data at this instant sends first what it may
