@@ -115,7 +115,8 @@ declared! {
         /// for the receiver
         receiver: Receiver = word("receiver", "usual", Receiver::WORDS),
         /// when the sender's timers expire, of TCP and of Multipath TCP: `"exact"`, or `"linux"`, where the kernel's come late by up to 8 ms,
-        /// and by up to 64 ms when they wait for half a second or more
+        /// and by up to 64 ms when they wait for half a second or more. Its round trips are whole microseconds, and its timeout counts with the
+        /// largest deviation in a round trip
         timers: Timers = word("timers", "exact", Timers::WORDS),
         /// hold back a short segment while data is outstanding (RFC 9293 §3.7.4)
         nagle: bool = flag("nagle", true),
