@@ -8,6 +8,8 @@ use crate::time::Instant;
 pub struct Losses {
     pub recovery: Recovery,
     pub undo: Option<Undo>,
+    /// The timestamp of the first retransmission of a recovery that another one follows at once.
+    pub earlier_stamp: Option<u32>,
     pub frto: Frto,
     /// When retransmission timeouts were.
     pub timeout_times: Vec<Instant>,

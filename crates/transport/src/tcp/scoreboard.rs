@@ -795,6 +795,16 @@ impl<P: Sendable> Scoreboard<P> {
         self.lost > self.retransmitted
     }
 
+    /// Segments that were lost and sent again, and are not acknowledged.
+    pub fn retransmitted(&self) -> u32 {
+        self.retransmitted
+    }
+
+    /// Whether something is lost and not acknowledged yet, sent again or not.
+    pub fn has_lost(&self) -> bool {
+        self.lost > 0
+    }
+
     /// The next lost segment to retransmit, marked as sent again now.
     pub fn retransmit(&mut self, now: Instant) -> Option<&Sent<P>> {
         if !self.has_unrepaired() {

@@ -337,9 +337,12 @@ impl<P: Sendable> Subflow<P> {
         view.phase = Phase::Open;
         self.rack.recovered();
         self.detection.forget_duplicates();
+        // Another recovery that begins at once is one with retransmissions of this (`retrans_stamp`, `undo_retrans` of Linux): an answer
+        // to those does not say that nothing is lost now.
+        let goes_on = self.detection.is_as_linux() && self.board.has_lost();
         if let Some(losses) = &mut self.losses {
             losses.recovery.waits = false;
-            losses.undo = None;
+            losses.earlier_stamp = losses.undo.take().and_then(|undo| undo.stamp).filter(|_| goes_on);
             losses.frto = Frto::Off;
         }
     }
@@ -364,7 +367,10 @@ impl<P: Sendable> Subflow<P> {
             newly_lost = found && self.detection.is_as_linux();
             self.rack.timer = if self.rtt.ticks { Rack::patience_in_ticks(now, next) } else { next };
         }
-        let first = control.view().phase == Phase::Open && self.board.has_unrepaired();
+        // For Linux what was lost during a recovery, behind its end, is another loss when that is over, though it was sent again
+        // already (`tcp_time_to_recover` asks for `lost_out`).
+        let lost = self.board.has_unrepaired() || self.detection.is_as_linux() && self.board.has_lost();
+        let first = control.view().phase == Phase::Open && lost;
         if first {
             self.begin_recovery(now, delivered.segments, control);
         }
@@ -494,8 +500,10 @@ impl<P: Sendable> Subflow<P> {
     fn remember(&mut self, view: &View) {
         let bytes = (view.bytes_since_loss, view.bytes_between_losses);
         let (cwnd, ssthresh, from) = (view.cwnd, view.ssthresh, self.snd_una);
-        let undo = Undo { cwnd, ssthresh, bytes, from, retransmissions: 0, stamp: None };
-        self.losses.get_or_insert_default().undo = Some(undo);
+        let retransmissions = if self.detection.is_as_linux() { self.board.retransmitted() } else { 0 };
+        let losses = self.losses.get_or_insert_default();
+        let stamp = losses.earlier_stamp.take();
+        losses.undo = Some(Undo { cwnd, ssthresh, bytes, from, retransmissions, stamp });
     }
 
     /// A segment is sent again.
@@ -833,5 +841,27 @@ mod tests {
         };
         assert_eq!(window(Receiver::Linux), (4.0, 0));
         assert_eq!(window(Receiver::Usual), (5.0, 0));
+    }
+
+    /// The first of ten is lost, and during its repair the eleventh, which is sent again at once. When the ten are acknowledged, Linux
+    /// repairs another loss, with the timestamp of the first retransmission: what answers to that says nothing of the second.
+    #[test]
+    fn what_is_lost_during_a_repair_is_another_loss_behind_its_end_in_linux() {
+        let after = |receiver| {
+            let (mut sender, ms) = (Sender::to(receiver), Instant::from_millis);
+            sender.hears_of(ms(104), 1, 0, Some(100), &[(101, 401)]);
+            sender.end.retransmit(ms(104), &mut sender.views[0]);
+            for n in 10..15 {
+                let payload = Span { offset: 100 * n, len: 100 };
+                sender.end.send_new(ms(105), (Offset::after(100 * n), &payload, false), &mut sender.views[0]);
+            }
+            sender.hears_of(ms(150), 1, 0, Some(100), &[(101, 1_001), (1_101, 1_501)]);
+            while sender.end.retransmit(ms(150), &mut sender.views[0]).is_some() {}
+            sender.hears_of(ms(204), 1_001, 0, Some(104), &[(1_101, 1_501)]);
+            let losses = sender.end.losses.as_ref().unwrap();
+            (sender.views[0].phase, losses.undo.as_ref().and_then(|undo| undo.stamp), losses.undone)
+        };
+        assert_eq!(after(Receiver::Linux), (Phase::Recovery, Some(104), 0));
+        assert_eq!(after(Receiver::Usual), (Phase::Open, None, 0));
     }
 }
