@@ -218,14 +218,12 @@ impl Linux {
         if !self.in_groups {
             return false;
         }
-        let acknowledged = |r: &usize| self.limits[*r].seen_bytes != context.counters(*r).acknowledged_bytes;
         let (at, before) = self.current;
-        let before = if at == context.now { Some(before) } else { (0..group.len()).find(acknowledged) };
-        self.current = (context.now, r);
-        self.drains = before.is_some_and(|before| before != r && self.may_leave_on(before, group, context));
-        if self.drains {
-            self.current.1 = before.unwrap_or(r);
-        }
+        let acknowledged = || (0..group.len()).find(|&r| self.is_acknowledged(r, context));
+        let before = if at == context.now { Some(before) } else { acknowledged() };
+        let drains = before.filter(|&before| before != r && self.may_leave_on(before, group, context));
+        self.current = (context.now, drains.unwrap_or(r));
+        self.drains = drains.is_some();
         self.drains
     }
 
@@ -241,10 +239,14 @@ impl Linux {
         if !self.in_groups || self.delegated.0 == context.now {
             return;
         }
-        let acknowledged = |r: usize| self.limits[r].seen_bytes != context.counters(r).acknowledged_bytes;
-        if !acknowledged(r) && (0..self.limits.len()).any(acknowledged) {
+        if !self.is_acknowledged(r, context) && (0..self.limits.len()).any(|r| self.is_acknowledged(r, context)) {
             self.delegated = (context.now, context.sent_bytes, self.segments_sent(context));
         }
+    }
+
+    /// Something of subflow `r` was acknowledged, and its buffer not looked at since.
+    fn is_acknowledged(&self, r: usize, context: &Context) -> bool {
+        self.limits[r].seen_bytes != context.counters(r).acknowledged_bytes
     }
 
     fn segments_sent(&self, context: &Context) -> u64 {
