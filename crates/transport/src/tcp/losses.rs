@@ -1,6 +1,6 @@
 //! What a subflow keeps of losses and of what was done about them: without memory on one that never lost anything.
 
-use super::recovery::{Frto, Recovery, Undo};
+use super::recovery::{Frto, Recovery, Retransmission, Undo};
 use crate::time::Instant;
 
 /// Of a subflow on which something was lost, probed for, or marked.
@@ -8,8 +8,8 @@ use crate::time::Instant;
 pub struct Losses {
     pub recovery: Recovery,
     pub undo: Option<Undo>,
-    /// The timestamp of the first retransmission of a recovery that another one follows at once.
-    pub earlier_stamp: Option<u32>,
+    /// The first retransmission of a recovery that another one follows at once.
+    pub earlier: Option<Retransmission>,
     pub frto: Frto,
     /// When retransmission timeouts were.
     pub timeout_times: Vec<Instant>,

@@ -26,10 +26,19 @@ pub struct Undo {
     pub bytes: (u64, u64),
     /// First unacknowledged sequence number when the recovery began: duplicates below it are of earlier ones.
     pub from: u64,
-    /// Retransmissions that no D-SACK has reported as needless.
+    /// Retransmissions that no D-SACK has reported as needless, with those of an earlier recovery that were unanswered.
     pub retransmissions: u32,
-    /// The timestamp of the first retransmission.
-    pub stamp: Option<u32>,
+    /// The first retransmission.
+    pub first: Option<Retransmission>,
+}
+
+/// What the Eifel detection keeps of a retransmission (RFC 3522 §3.2, RetransmitTS).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Retransmission {
+    /// Its timestamp.
+    pub stamp: u32,
+    /// An acknowledgment up to here is one of it.
+    pub end: u64,
 }
 
 /// Forward RTO-recovery (RFC 5682 §2.1): is a timeout spurious?

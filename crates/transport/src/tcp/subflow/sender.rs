@@ -9,7 +9,7 @@ use crate::queue::Sendable;
 use crate::tcp::arrival::Arrival;
 use crate::tcp::control::Control;
 use crate::tcp::rack::{Probe, Rack};
-use crate::tcp::recovery::{Frto, Recovery, Undo};
+use crate::tcp::recovery::{Frto, Recovery, Retransmission, Undo};
 use crate::tcp::scoreboard::{Copies, Delivered};
 use crate::time::{Duration, Instant};
 use crate::trace::{Spurious, WindowReason};
@@ -342,7 +342,7 @@ impl<P: Sendable> Subflow<P> {
         let goes_on = self.detection.is_as_linux() && self.board.has_lost();
         if let Some(losses) = &mut self.losses {
             losses.recovery.waits = false;
-            losses.earlier_stamp = losses.undo.take().and_then(|undo| undo.stamp).filter(|_| goes_on);
+            losses.earlier = losses.undo.take().and_then(|undo| undo.first).filter(|_| goes_on);
             losses.frto = Frto::Off;
         }
     }
@@ -500,17 +500,20 @@ impl<P: Sendable> Subflow<P> {
     fn remember(&mut self, view: &View) {
         let bytes = (view.bytes_since_loss, view.bytes_between_losses);
         let (cwnd, ssthresh, from) = (view.cwnd, view.ssthresh, self.snd_una);
-        let retransmissions = if self.detection.is_as_linux() { self.board.retransmitted() } else { 0 };
+        let retransmissions = self.board.retransmitted();
+        let as_linux = self.detection.is_as_linux();
         let losses = self.losses.get_or_insert_default();
-        let stamp = losses.earlier_stamp.take();
-        losses.undo = Some(Undo { cwnd, ssthresh, bytes, from, retransmissions, stamp });
+        // Linux keeps the first one of all that are unanswered, also where a timeout follows another one (`retrans_stamp`).
+        let before = losses.undo.take().and_then(|undo| undo.first).filter(|_| as_linux);
+        let first = losses.earlier.take().or(before);
+        losses.undo = Some(Undo { cwnd, ssthresh, bytes, from, retransmissions, first });
     }
 
-    /// A segment is sent again.
-    pub fn note_retransmission(&mut self, now: Instant) {
+    /// A segment that ends before `end` is sent again.
+    pub fn note_retransmission(&mut self, now: Instant, end: u64) {
         if let Some(undo) = self.losses.as_mut().and_then(|losses| losses.undo.as_mut()) {
             undo.retransmissions += 1;
-            undo.stamp.get_or_insert(Self::ts_now(now));
+            undo.first.get_or_insert(Retransmission { stamp: Self::ts_now(now), end });
         }
     }
 
@@ -529,9 +532,12 @@ impl<P: Sendable> Subflow<P> {
         if phase == Phase::Open {
             return None;
         }
-        if let (true, Some(stamp), Some(t)) = (self.timestamps && delivered.advanced, undo.stamp, arrival.timestamps)
+        // The acknowledgment must be one of the retransmission. Below it, it may answer to a retransmission of an earlier recovery,
+        // which is older and says nothing of this loss. Linux does not ask for that (`tcp_packet_delayed`).
+        if let (true, Some(first), Some(t)) = (self.timestamps && delivered.advanced, undo.first, arrival.timestamps)
+            && (arrival.ack >= first.end || self.detection.is_as_linux())
             && t.echo != 0
-            && (t.echo.wrapping_sub(stamp) as i32) < 0
+            && (t.echo.wrapping_sub(first.stamp) as i32) < 0
         {
             return Some(Spurious::Timestamps);
         }
@@ -859,9 +865,43 @@ mod tests {
             while sender.end.retransmit(ms(150), &mut sender.views[0]).is_some() {}
             sender.hears_of(ms(204), 1_001, 0, Some(104), &[(1_101, 1_501)]);
             let losses = sender.end.losses.as_ref().unwrap();
-            (sender.views[0].phase, losses.undo.as_ref().and_then(|undo| undo.stamp), losses.undone)
+            (
+                sender.views[0].phase,
+                losses.undo.as_ref().and_then(|undo| undo.first).map(|first| first.stamp),
+                losses.undone,
+            )
         };
         assert_eq!(after(Receiver::Linux), (Phase::Recovery, Some(104), 0));
         assert_eq!(after(Receiver::Usual), (Phase::Open, None, 0));
+    }
+
+    /// RFC 3522 §3.2 steps 4 and 5: what answers to the retransmission of an earlier recovery has an older timestamp, and says nothing of the
+    /// loss that is being repaired now. What acknowledges that one does.
+    #[test]
+    fn an_answer_to_an_earlier_retransmission_takes_nothing_back() {
+        let after = |echo_ms| {
+            let (mut sender, ms) = (Sender::new(LossDetection::RackTlp), Instant::from_millis);
+            // The first is lost; the eleventh is found to be lost during its repair, the sixteenth when that is over.
+            sender.hears_of(ms(104), 1, 0, Some(1), &[(101, 401)]);
+            sender.end.retransmit(ms(104), &mut sender.views[0]);
+            for n in 10..20 {
+                let payload = Span { offset: 100 * n, len: 100 };
+                sender.end.send_new(ms(105), (Offset::after(100 * n), &payload, false), &mut sender.views[0]);
+            }
+            sender.hears_of(ms(150), 1, 0, Some(1), &[(101, 1_001), (1_101, 1_501)]);
+            while sender.end.retransmit(ms(150), &mut sender.views[0]).is_some() {}
+            sender.hears_of(ms(204), 1_001, 0, Some(104), &[(1_101, 1_501)]);
+            assert_eq!(sender.views[0].phase, Phase::Open);
+            sender.hears_of(ms(206), 1_001, 0, Some(104), &[(1_101, 1_501), (1_601, 2_001)]);
+            let ssthresh = sender.views[0].ssthresh;
+            assert_eq!(sender.views[0].phase, Phase::Recovery);
+            assert!(sender.end.retransmit(ms(206), &mut sender.views[0]).is_some());
+            sender.hears_of(ms(250), 1_501, 0, Some(150), &[(1_601, 2_001)]);
+            assert_eq!((sender.views[0].phase, sender.views[0].ssthresh), (Phase::Recovery, ssthresh));
+            sender.hears(ms(306), 2_001, 0, Some(echo_ms));
+            sender.end.losses.as_ref().unwrap().undone
+        };
+        assert_eq!(after(105), 1, "the sixteenth itself came late");
+        assert_eq!(after(206), 0, "its second copy arrived");
     }
 }

@@ -251,7 +251,8 @@ impl<P: Sendable> Subflow<P> {
         let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
         let (part, sending) = (sent.is_part(), sent.sending());
         self.note_transmission();
-        self.note_retransmission(now);
+        let end = seq + payload.len() as u64 + u64::from(fin);
+        self.note_retransmission(now, end);
         if !payload.is_empty() {
             self.sent.data_segments += 1;
             self.sent.retransmissions += 1;
@@ -263,7 +264,7 @@ impl<P: Sendable> Subflow<P> {
             self.restart_timer(now);
         }
         view.in_flight = self.pipe();
-        self.note_rate_again(now, seq + payload.len() as u64 + u64::from(fin), view, true);
+        self.note_rate_again(now, end, view, true);
         Some((DataSegment { seq, offset, payload, fin, part, new: false }, sending))
     }
 
