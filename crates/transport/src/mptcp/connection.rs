@@ -350,7 +350,7 @@ impl<P: Sendable> Connection<P> {
             self.acknowledge_everywhere();
         }
         let grew = self.rx.window.round_is_over(self.clock) && self.tune_window(self.clock);
-        if self.due.pushed.0 != 0 && (self.rx.is_all_read() || self.rx.has_twice() || grew && self.rx.counts_memory()) {
+        if self.due.pushed.0 != 0 && (self.rx.is_all_read() || self.has_twice() || grew && self.rx.counts_memory()) {
             self.acknowledge_pushed();
         }
         Some(payload)
@@ -368,9 +368,17 @@ impl<P: Sendable> Connection<P> {
         !left_before && self.rx.opens(self.config.mss)
     }
 
+    /// Whether Linux's Multipath TCP has read so much that each subflow looks whether it is to tell of it.
+    #[cold]
+    fn has_twice(&self) -> bool {
+        let mut owing = self.due.acks;
+        let owing = owing.pop().filter(|_| !self.due.is_read);
+        self.rx.has_twice(self.clock, owing.map(|r| &self.subflows[r]))
+    }
+
     /// Linux's Multipath TCP has read much: each subflow looks whether it is to tell of that (`mptcp_cleanup_rbuf`).
     fn acknowledge_opened(&mut self) {
-        if !self.rx.has_twice() {
+        if !self.has_twice() {
             return;
         }
         for r in 0..self.subflows.len() {
@@ -389,6 +397,15 @@ impl<P: Sendable> Connection<P> {
     #[cold]
     fn acknowledge_pushed(&mut self) {
         let mut pushed = std::mem::take(&mut self.due.pushed);
+        if self.rx.counts_memory() && !self.due.is_read {
+            // One that waits for the reading has its turn among those that come of it.
+            let mut owing = self.due.acks;
+            while let Some(r) = owing.pop() {
+                if self.rx.will_tell(self.clock, &self.subflows[r]).is_none() {
+                    self.due.pushed.insert(r);
+                }
+            }
+        }
         while let Some(r) = pushed.pop() {
             let left_before = self.due.acks.contains(r) && !self.due.is_read;
             if self.subflows[r].is_synchronised() && self.subflows[r].acknowledge_read() {

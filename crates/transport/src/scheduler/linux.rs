@@ -2,7 +2,7 @@
 
 use super::linux_memory::{MAX_BUFFER_MIB, MIB, Rates, SendBuffer, memory, pace};
 use super::linux_pages::{Edges, Pages};
-use super::{Context, Decision, Demand, PacketScheduler, Repair, SubflowSet, usable};
+use super::{Context, Decision, Demand, Next, PacketScheduler, Repair, SubflowSet, usable};
 use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::congestion::View;
 use crate::plugin::Origin;
@@ -44,8 +44,16 @@ pub struct Linux {
     in_groups: bool,
     /// Something was bound or written since the socket was last found dry.
     pushed: bool,
+    /// Of these the application has written.
+    written: bool,
+    /// When it did so with the window closed.
+    written_at: Instant,
+    /// When the choice fell on a subflow without room in its buffer, and how many bytes subflows had acknowledged.
+    refused: (Instant, u64),
+    /// The application was woken behind a choice that was refused, and writes before there is another.
+    woken: bool,
     /// Whose turn it was when it was.
-    next: Option<usize>,
+    next: Option<Next>,
     /// When an acknowledgment of one subflow had data bound to another last, from where on, and behind how many segments.
     delegated: (Instant, u64, u64),
     /// When a send buffer grew last.
@@ -147,6 +155,10 @@ impl Linux {
             flushed: false,
             in_groups: false,
             pushed: false,
+            written: false,
+            written_at: Instant::NEVER,
+            refused: (Instant::NEVER, 0),
+            woken: false,
             next: None,
             delegated: (Instant::NEVER, 0, 0),
             grown_at: Instant::NEVER,
@@ -190,7 +202,8 @@ impl Linux {
 
     /// The application writes, if it may: at most once, or as long as there is room.
     fn accept(&mut self, context: &Context, all: bool) {
-        self.pushed |= self.pages.accept(Edges::of(context), self.socket_limit(), all);
+        let written = self.pages.accept(Edges::of(context), self.socket_limit(), all);
+        (self.written, self.pushed) = (self.written | written, self.pushed | written);
         if self.pages.full && self.in_groups {
             self.pages.end_write();
         }
@@ -239,7 +252,8 @@ impl Linux {
         if !self.in_groups || self.delegated.0 == context.now {
             return;
         }
-        if !self.is_acknowledged(r, context) && (0..self.limits.len()).any(|r| self.is_acknowledged(r, context)) {
+        let heard = |r: usize| self.limits[r].seen_at == context.now || self.is_acknowledged(r, context);
+        if !heard(r) && (0..self.limits.len()).any(heard) {
             self.delegated = (context.now, context.sent_bytes, self.segments_sent(context));
         }
     }
@@ -247,6 +261,10 @@ impl Linux {
     /// Something of subflow `r` was acknowledged, and its buffer not looked at since.
     fn is_acknowledged(&self, r: usize, context: &Context) -> bool {
         self.limits[r].seen_bytes != context.counters(r).acknowledged_bytes
+    }
+
+    fn acknowledged(&self, context: &Context) -> u64 {
+        (0..self.limits.len()).map(|r| context.counters(r).acknowledged_bytes).sum()
     }
 
     fn segments_sent(&self, context: &Context) -> u64 {
@@ -262,6 +280,13 @@ impl Linux {
             return Decision::Wait { until: Instant::NEVER };
         }
         self.drains = false;
+        if self.in_groups && self.refused == (context.now, self.acknowledged(context)) {
+            self.held = true;
+            return Decision::Wait { until: Instant::NEVER };
+        }
+        if std::mem::take(&mut self.woken) && self.in_groups {
+            self.accept(context, false);
+        }
         loop {
             for r in 0..group.len() {
                 self.buffers[r] = self.send_buffer(r, group, context);
@@ -297,6 +322,9 @@ impl Linux {
             }
             if self.burst.is_none() {
                 self.accept(context, true);
+                // What leaves now is no occasion to ask again, unless the application writes.
+                self.refused = (if self.written { Instant::NEVER } else { context.now }, self.acknowledged(context));
+                self.written = false;
                 self.held = true;
                 return Decision::Wait { until: Instant::NEVER };
             }
@@ -333,16 +361,23 @@ impl PacketScheduler for Linux {
         self.accept(context, true);
         self.next = None;
         // The kernel chooses before it looks at the window (`__mptcp_subflow_push_pending`).
-        let tried = std::mem::take(&mut self.pushed) && context.free_window_bytes == 0;
+        // Each write is followed by a try, those after the first come behind what has left.
+        let again = self.written_at == context.now;
+        if self.written {
+            self.written_at = context.now;
+        }
+        let tried = (std::mem::take(&mut self.pushed) || again) && context.free_window_bytes == 0;
         if tried && self.in_groups && self.pages.unbound(context.sent_bytes) > 0 {
             for r in 0..group.len() {
                 self.buffers[r] = self.send_buffer(r, group, context);
             }
-            self.next = self.linger.least(&self.rates(group, context), &self.buffers);
+            let on = self.linger.least(&self.rates(group, context), &self.buffers);
+            self.next = on.map(|on| Next { on, pushed: self.written || again });
         }
+        self.written = false;
     }
 
-    fn next_if_open(&mut self) -> Option<usize> {
+    fn next_if_open(&mut self) -> Option<Next> {
         self.next.take()
     }
 
@@ -376,6 +411,10 @@ impl PacketScheduler for Linux {
             edges.nxt = edges.nxt.min(self.delegated.1);
         }
         let woken = self.pages.wake(edges, self.socket_limit());
+        if woken {
+            self.woken = self.refused.0 == context.now;
+            self.refused.0 = Instant::NEVER;
+        }
         let drained = std::mem::take(&mut self.drains);
         // An application that is woken meanwhile writes when all of that has left.
         let flushed = !std::mem::replace(&mut self.flushed, !drained) && !drained && self.may_leave(group, context);

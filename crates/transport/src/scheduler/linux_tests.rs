@@ -162,7 +162,10 @@ fn who_would_be_next_is_told_when_the_window_is_full() {
         linux.when_dry(group, context);
         linux.next_if_open()
     };
-    assert_eq!([played.ask(dry), played.ask(dry)], [Some(1), None]);
+    let next = Some(Next { on: 1, pushed: true });
+    assert_eq!([played.ask(dry), played.ask(dry)], [next, next], "each write tries, also behind what has left");
+    played.now = Instant::from_millis(2);
+    assert_eq!(played.ask(dry), None);
 }
 
 /// An acknowledgment on the first has data bound to the second, which has no room to send it: whether the application writes on was
@@ -195,6 +198,29 @@ fn the_application_is_woken_by_what_was_bound_before() {
         !played.scheduler.pages.full
     };
     assert_eq!([woken(false, 0), woken(true, 0)], [false, true]);
+}
+
+/// The first would linger least, and its buffer is full. When something of it has left there would be room; but nothing is asked again
+/// at this instant unless another acknowledgment comes.
+#[test]
+fn a_choice_that_was_refused_is_not_made_again_at_the_same_instant() {
+    let refused = || {
+        let mut played = Played::new();
+        played.scheduler.linger.paces = vec![1e12, 1.0];
+        (played.group[0].in_flight, played.group[1].in_flight) = (10, 10);
+        played.counters[0].queued_bytes = 1 << 20;
+        played.counters[1].queued_bytes = 1_424;
+        assert_eq!([played.bind(), played.bind()], [None, None], "the application writes until its buffer is full");
+        played.counters[0].queued_bytes = 0;
+        played
+    };
+    let mut played = refused();
+    assert_eq!(played.bind(), None);
+    played.now = Instant::from_millis(2);
+    assert_eq!(played.bind(), Some(0));
+    let mut acknowledged = refused();
+    acknowledged.counters[0].acknowledged_bytes += 1_424;
+    assert_eq!(acknowledged.bind(), Some(0));
 }
 
 #[test]

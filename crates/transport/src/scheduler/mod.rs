@@ -135,6 +135,16 @@ pub enum Decision {
     Blocked,
 }
 
+/// The subflow that would get the next data if the connection-level window were open. Nothing is appended to what waits there and
+/// does not end where that data begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Next {
+    /// Its place among the subflows.
+    pub on: usize,
+    /// The application has written: what waits there may leave, also where it was put off.
+    pub pushed: bool,
+}
+
 /// A packet scheduler.
 pub trait PacketScheduler: std::fmt::Debug + Send {
     /// Its name as in `mptcplab list schedulers`.
@@ -148,9 +158,8 @@ pub trait PacketScheduler: std::fmt::Debug + Send {
     /// where it would have been asked, for a scheduler that keeps account.
     fn when_dry(&mut self, _group: &[View], _context: &Context) {}
 
-    /// After [`when_dry`](Self::when_dry): the subflow that would get the next data if the window were open. Nothing is appended to
-    /// what waits there and does not end where that begins.
-    fn next_if_open(&mut self) -> Option<usize> {
+    /// After [`when_dry`](Self::when_dry).
+    fn next_if_open(&mut self) -> Option<Next> {
         None
     }
 
@@ -230,7 +239,7 @@ impl PacketScheduler for Scheduler {
         each!(self, s => s.when_dry(group, context));
     }
 
-    fn next_if_open(&mut self) -> Option<usize> {
+    fn next_if_open(&mut self) -> Option<Next> {
         each!(self, s => s.next_if_open())
     }
 

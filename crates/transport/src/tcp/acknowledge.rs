@@ -2,7 +2,7 @@
 //! where Linux does: as long as its quick-ACK budget lasts, and what was pushed when the application has read it all.
 //!
 //! Linux (6.12) renews the budget with each segment that lets it announce a larger window, so it covers most of a
-//! connection's slow start. It also refills it after a pause of more than an RTO, which is not modelled.
+//! connection's slow start. A receiver as Linux's also refills it after a pause of more than an RTO.
 
 use crate::TcpOptions;
 use crate::tcp::wheel;
@@ -13,6 +13,8 @@ const WAITING: u16 = 44;
 /// What Linux's delay returns to, and the longest (`TCP_ATO_MIN`, `TCP_DELACK_MAX`).
 const ATO_MIN_MS: u64 = 40;
 const ATO_MAX_MS: u64 = 200;
+/// The budget after a pause (`TCP_MAX_QUICKACKS`).
+const QUICK: u16 = 16;
 
 /// What a subflow owes its peer.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +34,11 @@ pub struct Acknowledging {
     bytes: u16,
     /// The low bits of the millisecond at which the timer of the one that was delayed last expires.
     timer_ms: u16,
+    /// The low bits of the milliseconds at which data came behind a hole last, and at which an acknowledgment of such had waited enough.
+    hole_ms: u16,
+    waited_ms: u16,
+    /// The retransmission timeout, where the receiver is as Linux's, at most 65,535 ms.
+    rto_ms: u16,
     quick: u16,
     /// At most 255, and half a second: what an idle connection takes counts.
     every: u8,
@@ -54,6 +61,9 @@ impl Acknowledging {
             pending: 0,
             bytes: 0,
             timer_ms: 0,
+            hole_ms: 0,
+            waited_ms: 0,
+            rto_ms: 0,
             quick: options.quick_acks.min(u16::MAX.into()) as u16,
             every: options.segments_per_ack.clamp(1, 255) as u8,
             most_ms: 0,
@@ -91,8 +101,9 @@ impl Acknowledging {
         self.pending = bytes.div_ceil(u64::from(longest.max(1))).min(u16::MAX.into()) as u16;
     }
 
-    /// Delays are Linux's, of an end whose round trip takes so long.
-    pub fn delay_as_linux(&mut self, srtt: Duration) {
+    /// Delays are Linux's, of an end whose round trip and retransmission timeout take so long.
+    pub fn delay_as_linux(&mut self, srtt: Duration, rto: Duration) {
+        self.rto_ms = rto.as_nanos().div_ceil(1_000_000).min(u16::MAX.into()) as u16;
         self.most_ms = srtt.as_nanos().div_ceil(1_000_000).clamp(ATO_MIN_MS, ATO_MAX_MS) as u8;
     }
 
@@ -104,8 +115,17 @@ impl Acknowledging {
         self.delay_ns = (ms.min(ATO_MAX_MS) * 1_000_000) as u32;
     }
 
-    /// A segment comes after a pause (`tcp_event_data_recv`): one that is shorter than the delay lengthens it, others let it go back. The
-    /// RTO, which bounds it too, is no less than [`ATO_MAX_MS`] there.
+    /// Data fills a hole, for Linux.
+    #[cold]
+    pub fn hole_filled(&mut self, now: Instant) {
+        if self.most_ms != 0 {
+            self.adapt(now);
+            self.last_at = now;
+        }
+    }
+
+    /// A segment comes in order after a pause (`tcp_event_data_recv`): one that is shorter than the delay lengthens it, others let it go
+    /// back, and after a long one the sender is in slow start. The RTO, which bounds the delay too, is no less than [`ATO_MAX_MS`] there.
     #[cold]
     fn adapt(&mut self, now: Instant) {
         if self.last_at.is_zero() {
@@ -116,6 +136,8 @@ impl Acknowledging {
             self.set_delay_ms(delay_ms / 2 + ATO_MIN_MS / 2);
         } else if pause_ms < delay_ms {
             self.set_delay_ms(delay_ms / 2 + pause_ms);
+        } else if pause_ms > self.rto_ms.into() {
+            self.quick = self.quick.max(QUICK);
         }
     }
 
@@ -160,6 +182,17 @@ impl Acknowledging {
             self.deadline = (now + wait).min(self.stale_timer(now));
         }
         self.pending = self.pending.saturating_add(1);
+        self.hole_ms = now.as_millis() as u16;
+    }
+
+    /// By how many milliseconds the timestamp of an acknowledgment is older than that, for Linux: the timer of one that waited for others
+    /// does not look at the clock (`tcp_compressed_ack_kick`), which was read when the last of them came.
+    #[cold]
+    pub fn stamp_age_ms(&self, now: Instant) -> u32 {
+        let now_ms = now.as_millis() as u16;
+        let age_ms = if self.waited_ms == now_ms { now_ms.wrapping_sub(self.hole_ms) } else { 0 };
+        // No longer than the wait.
+        if age_ms <= 2 { age_ms.into() } else { 0 }
     }
 
     /// When the timer of the last delayed acknowledgment expires, which another one has overtaken: the kernel lets it run, and sends
@@ -205,9 +238,13 @@ impl Acknowledging {
 
     /// The delay is over, and no answer has come. Linux then waits twice as long, or begins anew where it waited for an answer
     /// (`tcp_delack_timer_handler`).
-    pub fn expire(&mut self) {
-        if self.most_ms != 0 && std::mem::take(&mut self.late_ms) > 0 {
-            self.set_delay_ms(if self.answers { ATO_MIN_MS } else { 2 * self.delay_ms() });
+    pub fn expire(&mut self, now: Instant) {
+        if self.most_ms != 0 {
+            if std::mem::take(&mut self.late_ms) > 0 {
+                self.set_delay_ms(if self.answers { ATO_MIN_MS } else { 2 * self.delay_ms() });
+            } else {
+                self.waited_ms = now.as_millis() as u16;
+            }
         }
         self.deadline = Instant::NEVER;
         self.now = true;
@@ -248,7 +285,8 @@ mod tests {
     /// Without a budget, of an end with such a round trip.
     fn as_linux(srtt_us: u64) -> Acknowledging {
         let mut ack = Acknowledging::new(&TcpOptions { quick_acks: 0, ..TcpOptions::default() });
-        ack.delay_as_linux(Duration::from_micros(srtt_us));
+        let srtt = Duration::from_micros(srtt_us);
+        ack.delay_as_linux(srtt, srtt + Duration::from_millis(200));
         ack
     }
 
@@ -286,6 +324,41 @@ mod tests {
         assert!(!ack.is_due_by_count(Instant::from_millis(100)), "the hole is filled");
     }
 
+    /// The RTO is 300 ms, and the last segment in order came at 100 ms.
+    #[test]
+    fn after_a_pause_of_more_than_an_rto_segments_are_acknowledged_at_once() {
+        let at_once = |filled_ms| {
+            let mut ack = as_linux(100_000);
+            ack.data_in_order(Instant::from_millis(100), 1_448, 1_448);
+            ack.sent();
+            ack.hole_filled(Instant::from_millis(filled_ms));
+            (0..20).take_while(|n| acknowledged_at_once(&mut ack, filled_ms + n)).count()
+        };
+        assert_eq!([at_once(400), at_once(401)], [0, 16]);
+    }
+
+    fn acknowledged_at_once(ack: &mut Acknowledging, at_ms: u64) -> bool {
+        ack.data_in_order(Instant::from_millis(at_ms), 1_448, 1_448);
+        let now = ack.now;
+        ack.sent();
+        now
+    }
+
+    /// Segments come behind a hole at 763.1 and 763.9 ms: what waited for others since the first leaves at 764.2, with the timestamp of
+    /// 763. One that leaves as it comes has its own.
+    #[test]
+    fn an_acknowledgment_that_waited_for_others_has_the_timestamp_of_the_last() {
+        let mut ack = as_linux(93_000);
+        ack.data_at_hole(us(763_100), Duration::from_micros(1_100));
+        ack.data_at_hole(us(763_900), Duration::from_micros(1_100));
+        assert_eq!((ack.deadline, ack.stamp_age_ms(us(763_900))), (us(764_200), 0));
+        ack.expire(us(764_200));
+        assert_eq!(ack.stamp_age_ms(us(764_200)), 1);
+        ack.sent();
+        ack.data_at_hole(us(764_800), Duration::ZERO);
+        assert_eq!(ack.stamp_age_ms(us(764_800)), 0);
+    }
+
     /// Linux 6.12 over 30 Mbit/s and 133 ms: an acknowledgment was delayed at 801 ms, and what waited behind a hole left at 842.
     #[test]
     fn the_timer_of_an_acknowledgment_that_was_overtaken_sends_what_waits() {
@@ -298,7 +371,7 @@ mod tests {
         let mut waits_until = |now_us: u64| {
             ack.data_at_hole(us(now_us), Duration::from_micros(1_100));
             let deadline = ack.deadline;
-            ack.expire();
+            ack.expire(deadline);
             ack.sent();
             deadline
         };
@@ -334,7 +407,7 @@ mod tests {
             ack.data_in_order(Instant::from_millis(at_ms), 1_448, 1_448);
             let waits_ms = ack.deadline.as_millis() - at_ms;
             if expires {
-                ack.expire();
+                ack.expire(ack.deadline);
             }
             ack.sent();
             waits_ms
@@ -380,7 +453,7 @@ mod tests {
         ack.sent();
         ack.data_sent(Instant::from_millis(4)); // within 40 ms
         assert!(!pushed(&mut ack, Instant::from_millis(100)), "it goes with the answer");
-        ack.expire();
+        ack.expire(ack.deadline);
         assert!(ack.now, "which has not come");
         ack.sent();
         assert!(pushed(&mut ack, Instant::from_millis(200)));

@@ -7,6 +7,7 @@ pub mod detection;
 pub mod ecn;
 pub mod fins;
 pub mod growth;
+pub mod kept_blocks;
 pub mod losses;
 pub mod notes;
 pub mod opening;

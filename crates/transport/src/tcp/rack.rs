@@ -79,6 +79,17 @@ impl Rack {
         }
     }
 
+    /// The same in Linux, where the round trip is that of the segment that was looked at last (`tcp_rack_advance`): of those in order, whose
+    /// last one was sent at `in_order_at`, or else of those beyond a hole.
+    #[cold]
+    pub fn delivered_as_linux(&mut self, delivered: &Delivered, in_order_at: Option<Instant>, now: Instant) {
+        self.delivered(delivered, now);
+        let beyond_at = Some(delivered.latest).filter(|latest| latest.1 > 0).map(|latest| latest.0);
+        if let Some(sent_at) = in_order_at.or(beyond_at) {
+            self.rtt = now - sent_at;
+        }
+    }
+
     /// A D-SACK: something was sent again in vain, so segments may come later than thought (§6.2 step 4).
     pub fn duplicate_reported(&mut self, snd_una: u64, snd_nxt: u64) {
         if snd_una >= self.raised_below {
@@ -162,6 +173,21 @@ mod tests {
 
     fn delivered(sent_at: Instant, end: u64) -> Delivered {
         Delivered { latest: (sent_at, end), ..Delivered::default() }
+    }
+
+    /// An acknowledgment of a segment that was sent at 100 ms, which tells of one beyond a hole too, sent at 110: the patience counts from
+    /// the later one. Linux takes the round trip of the other.
+    #[test]
+    fn linux_takes_the_round_trip_of_what_was_looked_at_last() {
+        let ms = Instant::from_millis;
+        let told = delivered(ms(110), 300);
+        let mut rack = Rack::new();
+        rack.delivered(&told, ms(150));
+        assert_eq!((rack.latest, rack.rtt), ((ms(110), 300), 40 * MS));
+        rack.delivered_as_linux(&told, Some(ms(100)), ms(150));
+        assert_eq!((rack.latest, rack.rtt), ((ms(110), 300), 50 * MS));
+        rack.delivered_as_linux(&told, None, ms(151));
+        assert_eq!(rack.rtt, 41 * MS);
     }
 
     #[test]

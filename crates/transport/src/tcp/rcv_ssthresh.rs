@@ -140,11 +140,27 @@ impl RcvSsthresh {
             self.limit = self.most();
         }
     }
+
+    /// The buffer grew before the SYN was answered, behind which one segment would have been kept in reserve (`tcp_init_buffer_space`).
+    pub fn keep_none_in_reserve(&mut self) {
+        self.bytes = self.clamp.min(self.told.saturating_sub(1).min(u32::MAX.into()) as u32);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Linux 6.12 over 31 Mbit/s and 59 ms: the SYN of a second subflow told 64,240 bytes, and was answered when the first had made the
+    /// buffer grow.
+    #[test]
+    fn a_buffer_that_has_grown_keeps_no_segment_in_reserve() {
+        let mut rcv_ssthresh = RcvSsthresh::new(1448, 64_240);
+        rcv_ssthresh.follow(380_872, 235_069);
+        rcv_ssthresh.keep_none_in_reserve();
+        rcv_ssthresh.arrived(1_424, 0, 1448);
+        assert_eq!(rcv_ssthresh.bytes, 64_240 + 2 * 1_448);
+    }
 
     #[test]
     fn six_segments_of_ten_enlarge_the_first_window() {

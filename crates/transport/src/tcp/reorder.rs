@@ -1,5 +1,6 @@
 //! What a subflow received behind a hole, and what of it is reported (RFC 2018).
 
+use super::kept_blocks::KeptBlocks;
 use super::ranges::Ranges;
 use crate::queue::Sendable;
 use crate::reassembly::{Part, Piece};
@@ -21,6 +22,8 @@ struct OutOfOrder<P: Sendable> {
     ranges: Ranges,
     /// A number within each of the ranges touched last, the latest first. Of those that are gone nothing is reported.
     recent: [u64; 4],
+    /// Of a receiver as Linux's: what it reports instead ([`Reorder::keep`]).
+    kept: KeptBlocks,
     /// What the next report is instead of what is held; nothing: see [`Reorder::freeze`].
     frozen: ([(u64, u64); 4], u8),
     /// The first number missing, and how often it was told ([`Reorder::tell`]).
@@ -61,16 +64,20 @@ impl<P: Sendable> Reorder<P> {
         before
     }
 
-    /// Which of the blocks that are reported, from 0 on, what lies between these numbers would join; their number if none.
-    pub fn block_at(&mut self, from: u64, to: u64) -> usize {
-        let (mut blocks, mut joined) = (0, None);
-        self.report(4, |(left, right)| {
-            if from <= right && left <= to {
-                joined.get_or_insert(blocks);
-            }
-            blocks += 1;
-        });
-        joined.unwrap_or(blocks)
+    /// Which of the blocks that a receiver as Linux's reports when all before `next` is there, from 0 on, what lies between these
+    /// numbers would join; their number if none.
+    pub fn block_at(&mut self, next: u64, from: u64, to: u64) -> usize {
+        let Some(held) = &mut self.held else { return 0 };
+        held.kept.forget_below(next);
+        held.kept.place_of(from, to)
+    }
+
+    /// A receiver as Linux's, which has all before `next`, reports what lies between these numbers, if something is held at all.
+    pub fn keep(&mut self, next: u64, from: u64, to: u64) {
+        if let Some(held) = &mut self.held {
+            held.kept.forget_below(next);
+            held.kept.keep(from, to);
+        }
     }
 
     /// Pieces held.
@@ -118,12 +125,16 @@ impl<P: Sendable> Reorder<P> {
         Some(piece)
     }
 
-    /// Calls `report` with the ranges for at most `limit` SACK blocks: first the one touched last (RFC 2018 §4), then those
-    /// before it, then the lowest; each once.
+    /// Calls `report` with the ranges for at most `limit` SACK blocks, when all before `next` is there: first the one touched last (RFC
+    /// 2018 §4), then those before it, then the lowest; each once.
     #[inline]
-    pub fn report(&mut self, limit: usize, report: impl FnMut((u64, u64))) {
+    pub fn report(&mut self, next: u64, limit: usize, report: impl FnMut((u64, u64))) {
         if let Some(held) = &mut self.held {
             if held.frozen.1 == 0 {
+                if !held.kept.is_empty() {
+                    held.kept.forget_below(next);
+                    return held.kept.all().iter().take(limit).copied().for_each(report);
+                }
                 return held.report(limit, report);
             }
             let (blocks, count) = std::mem::take(&mut held.frozen);
@@ -133,9 +144,9 @@ impl<P: Sendable> Reorder<P> {
 
     /// The next report is of what is held by then, whatever comes before it.
     #[cold]
-    pub fn freeze(&mut self) {
+    pub fn freeze(&mut self, next: u64) {
         let (mut blocks, mut count) = ([(0, 0); 4], 0);
-        self.report(4, |block| {
+        self.report(next, 4, |block| {
             blocks[count] = block;
             count += 1;
         });
@@ -152,6 +163,7 @@ impl<P: Sendable> OutOfOrder<P> {
             pieces: Slots::new(),
             ranges: Ranges::new(),
             recent: [0; 4],
+            kept: KeptBlocks::default(),
             frozen: ([(0, 0); 4], 0),
             told: (0, 0),
         })
@@ -214,7 +226,7 @@ mod tests {
 
     fn blocks(r: &mut Reorder<Span>, limit: usize) -> Vec<(u64, u64)> {
         let mut out = Vec::new();
-        r.report(limit, |range| out.push(range));
+        r.report(0, limit, |range| out.push(range));
         out
     }
 

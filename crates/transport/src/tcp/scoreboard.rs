@@ -367,6 +367,15 @@ impl<P: Sendable> Scoreboard<P> {
         }
     }
 
+    /// When the last copy was sent of the last segment that an acknowledgment up to `ack` is of and that was not acknowledged selectively
+    /// before; of one that was sent again only where that may be answered.
+    #[cold]
+    pub fn last_up_to(&self, ack: u64, now: Instant, copies: Copies) -> Option<Instant> {
+        let there = self.sent.iter().take_while(|segment| segment.end() <= ack);
+        let known = |s: &&Sent<P>| !s.is(EVER_RETRANSMITTED) || copies.may_be_last(s.sent_at, now);
+        there.filter(|segment| !segment.is(SACKED)).filter(known).last().map(|segment| segment.sent_at)
+    }
+
     /// Whether there is no mark to look after: nothing is selectively acknowledged or lost, nothing outstanding was ever sent
     /// again, and none of it lies below what was delivered.
     pub fn is_unmarked(&self) -> bool {

@@ -35,7 +35,7 @@ pub struct Ready {
     pub segment: u32,
 }
 
-/// What a subflow heard of and was given when a group of it was put off: nothing else ends that.
+/// What a subflow heard of and was given when a group of it was put off: nothing else ends that, unless it is pushed.
 type Occasion = (u64, u64, u32, u64);
 
 /// The groups of a subflow.
@@ -95,6 +95,11 @@ impl Groups {
         let (bytes, mss) = (waiting.first.min(ready.open), u64::from(view.mss));
         self.begin(if waiting.tail_waits { bytes / mss } else { bytes.div_ceil(mss) }, view, most);
         true
+    }
+
+    /// What was put off is looked at again.
+    pub fn push(&mut self) {
+        self.put_off = None;
     }
 
     /// The most segments of a group that leaves now.
@@ -350,6 +355,9 @@ mod tests {
         let full = view(190.0, 188);
         assert!(!groups.may_send_bound(at(100_000_000), waiting(), &full));
         assert!(!groups.may_send_bound(at(200_000_000), waiting(), &full), "nothing was heard of it");
+        let mut pushed = groups.clone();
+        pushed.push();
+        assert!(pushed.may_send_bound(at(200_000_000), waiting(), &full), "the application has written");
         let more = Waiting { bytes: 61_424, ..waiting() };
         assert!(groups.may_send_bound(at(200_000_000), more, &full), "more is bound, and the pause was long");
         // Of a segment and a short one only the first leaves, and the other 5 ms later: two groups.

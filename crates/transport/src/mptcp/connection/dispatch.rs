@@ -10,7 +10,7 @@ use crate::names::SubflowId;
 use crate::offset::Offset;
 use crate::queue::Sendable;
 use crate::scheduler::{
-    Carried, Context, Counters, Decision, Demand, Lookup, MinRtt, PacketScheduler, SubflowSet, usable,
+    Carried, Context, Counters, Decision, Demand, Lookup, MinRtt, Next, PacketScheduler, SubflowSet, usable,
 };
 use crate::tcp::socket_queue::Edges;
 use crate::tcp::subflow::Subflow;
@@ -169,10 +169,8 @@ impl<P: Sendable> Connection<P> {
                 if self.has_scheduler() {
                     let context = context!(self, now, self.tx.nxt(), 0);
                     self.scheduler.when_dry(&self.views, &context);
-                    if let (Some(r), Some(plan)) = (self.scheduler.next_if_open(), &mut self.plan)
-                        && let Some(queue) = plan.queue_mut(r)
-                    {
-                        queue.close(self.tx.nxt());
+                    if let Some(next) = self.scheduler.next_if_open() {
+                        self.prepare(next);
                     }
                 }
                 return Answer::Pause(if unsent == 0 { Pause::NoData } else { Pause::ConnectionWindow });
@@ -219,6 +217,16 @@ impl<P: Sendable> Connection<P> {
             }
             Decision::Blocked => Answer::Pause(Pause::Blocked),
             Decision::Repeat { .. } | Decision::Penalise { .. } | Decision::Pass => Answer::Pause(Pause::Waits),
+        }
+    }
+
+    /// The window is closed: what waits on the subflow that would get the next data.
+    fn prepare(&mut self, next: Next) {
+        if let Some(queue) = self.plan.as_mut().and_then(|plan| plan.queue_mut(next.on)) {
+            queue.close(self.tx.nxt());
+        }
+        if next.pushed {
+            self.subflows[next.on].push();
         }
     }
 

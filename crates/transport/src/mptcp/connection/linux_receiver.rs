@@ -23,6 +23,8 @@ const EXPECTED_BLOCKS: usize = 2;
 
 /// Data that came while a hole was open.
 pub(super) struct AtHole {
+    /// The numbers it takes.
+    numbers: (u64, u64),
     len: usize,
     /// Pieces that waited before.
     behind: usize,
@@ -47,7 +49,7 @@ impl<P: Sendable> Connection<P> {
         } else if unexpected {
             subflow.freeze_blocks();
         }
-        AtHole { len, behind, fills, unexpected }
+        AtHole { numbers: (piece.at, piece.end()), len, behind, fills, unexpected }
     }
 
     /// It has its place.
@@ -57,7 +59,17 @@ impl<P: Sendable> Connection<P> {
             self.grow_window_behind_hole(r, met.len, met.behind);
         }
         let subflow = &mut self.subflows[r];
-        let wait = if met.unexpected { Duration::ZERO } else { subflow.wait_at_hole() };
+        if met.fills {
+            subflow.note_hole_filled(now);
+        } else {
+            subflow.keep_block(met.numbers.0, met.numbers.1);
+        }
+        // More than one segment is in order now: that goes at once, and does not count as telling of the next hole, unless the window
+        // has become smaller.
+        let advanced = subflow.rcv_nxt().saturating_sub(met.numbers.0);
+        let several = met.fills && advanced > subflow.rcv_ssthresh().longest.into();
+        let at_once = met.unexpected || several && self.rx.tells_no_less(now, subflow);
+        let wait = if at_once { Duration::ZERO } else { subflow.wait_at_hole() };
         let owed = subflow.owe_at_hole(now, wait);
         self.owe_by(r, owed);
     }

@@ -15,10 +15,21 @@ impl<P: Sendable> Connection<P> {
     pub(in crate::mptcp) fn window_as_kept(&mut self, r: usize, (seq, ack): (u64, u64), window: u64) -> u64 {
         match &mut self.silence {
             Some(silence) if silence.keeps_windows => {
-                silence.hear_window(r, self.subflows[r].renews_window(seq, ack), window)
+                let subflow = &mut self.subflows[r];
+                let kept = silence.hear_window(r, subflow.renews_window(seq, ack), window);
+                subflow.set_window_edge(ack.max(subflow.snd_una()) + kept);
+                kept
             }
             _ => window,
         }
+    }
+
+    /// Data is bound to subflow `r` from which on the peer has room for `open_bytes`: its window is at least that.
+    pub(super) fn raise_window(&mut self, r: usize, open_bytes: u64) {
+        let Some(silence) = self.silence.as_mut().filter(|silence| silence.keeps_windows) else { return };
+        silence.raise_window(r, open_bytes);
+        let subflow = &mut self.subflows[r];
+        subflow.set_window_edge(subflow.right().max(subflow.snd_una() + open_bytes));
     }
 }
 
@@ -65,6 +76,23 @@ mod tests {
         silence.raise_window(0, 29_000);
         assert_eq!((silence.hear_window(0, false, 10_000), silence.hear_window(0, true, 10_000)), (29_000, 10_000));
         assert_eq!((silence.hear_window(0, false, 0), silence.of(0).window_bytes), (0, 0), "a window of 0 counts");
+    }
+
+    /// So does the edge on the subflow itself: data may be sent there up to it, until the peer tells of another window.
+    #[test]
+    fn the_edge_of_a_subflow_follows_its_window() {
+        let mut c = established(Protocol::Mptcp, 2);
+        c.silence = Some(Box::new(Silence::new(true)));
+        let first = signal(&c, 1, 1, 0);
+        arrives(&mut c, Instant::from_millis(1), 1, first);
+        c.raise_window(1, 50_000);
+        assert_eq!(c.subflows[1].right(), 50_001);
+        let told = Segment { window: 16_000, ..signal(&c, 1, 1, 0) };
+        arrives(&mut c, Instant::from_millis(2), 1, told);
+        assert_eq!(c.subflows[1].right(), 50_001, "a duplicate does not renew it");
+        c.silence = Some(Box::new(Silence::new(false)));
+        c.raise_window(1, 60_000);
+        assert_eq!(c.subflows[1].right(), 50_001, "only of a sender as Linux's");
     }
 
     /// RFC 8684 §3.3.5 has it unacknowledged; Linux acknowledges it on the subflow and keeps nothing of it.

@@ -1,6 +1,7 @@
 //! Where a segment that goes out is written, and in which form: data, FIN and DATA_FIN, acknowledgments. What it says of the
 //! stream is in [`data_level`](super::data_level).
 
+use crate::Receiver;
 use crate::algorithm::Capability;
 use crate::mptcp::options::rare;
 use crate::tcp::subflow::transmit::DataSegment;
@@ -172,6 +173,9 @@ impl<P: Sendable> Connection<P> {
             out.blocks = SackBlocks::default();
             let taken = out.compact.header_len() - wire::TCP_HEADER_LEN;
             subflow.sack_blocks(wire::MAX_OPTIONS_LEN - taken, &mut out.blocks);
+            if self.config.tcp.receiver == Receiver::Linux {
+                out.compact.value = out.compact.value.wrapping_sub(subflow.acknowledging().stamp_age_ms(now));
+            }
         }
     }
 
@@ -311,6 +315,9 @@ impl<P: Sendable> Connection<P> {
         } else if subflow.has_blocks() {
             let room = wire::MAX_OPTIONS_LEN - segment.options.len();
             self.subflows[r].sack_blocks(room, &mut segment.options.sack);
+            if let (Receiver::Linux, Some(stamps)) = (self.config.tcp.receiver, &mut segment.options.timestamps) {
+                stamps.value = stamps.value.wrapping_sub(self.subflows[r].acknowledging().stamp_age_ms(now));
+            }
         }
         self.attach_fail(r, segment);
         let subflow = &mut self.subflows[r];

@@ -53,18 +53,17 @@ impl<P: Sendable> Connection<P> {
         }
         let mut each = on;
         while let Some(r) = each.pop() {
-            let buffer_bytes = self.silence.as_mut().map(|silence| {
-                silence.raise_window(r, self.tx.right().beyond(from));
-                silence.of(r).buffer_bytes(self.views[r].mss)
-            });
+            let buffer_bytes = self.silence.as_ref().map(|silence| silence.of(r).buffer_bytes(self.views[r].mss));
             match (plan.queue_mut(r), buffer_bytes) {
                 (Some(queue), Some(buffer_bytes)) => queue.push_in_buffers(from, to, kind, buffer_bytes),
                 (Some(queue), None) => queue.push(from, to, kind),
                 (None, _) => {}
             }
         }
+        let open = self.tx.right().beyond(from);
         let mut each = on;
         while let Some(r) = each.pop() {
+            self.raise_window(r, open);
             self.note_queued(r);
         }
     }
@@ -118,9 +117,7 @@ impl<P: Sendable> Connection<P> {
     pub(super) fn transmit_waiting(&mut self, now: Instant, among: SubflowSet, out: &mut Outgoing<P>) -> PlannedSend {
         let subflows = self.plan.as_ref().map_or(0, |plan| plan.subflows());
         while let Some(r) = (0..subflows).find(|&r| among.contains(r) && self.may_send_waiting(now, r)) {
-            let first = self.plan.as_ref().and_then(|plan| plan.queue(r)).and_then(|queue| queue.first());
-            let waiting = first.map_or(0, |(first, _)| first.to - first.from);
-            if self.own_room(r, waiting.min(u64::from(self.views[r].mss))).is_none() {
+            if !self.has_room_for_waiting(r) {
                 self.hold(now, r);
             } else if self.send_waiting(now, r, out) {
                 return PlannedSend::Sent(r);
@@ -152,7 +149,14 @@ impl<P: Sendable> Connection<P> {
         }
     }
 
-    /// Whether the subflow has something that waits, and may send it now. A last segment that is not full waits while
+    /// Whether the subflow's own window has room for the next segment of what waits there.
+    fn has_room_for_waiting(&self, r: usize) -> bool {
+        let first = self.plan.as_ref().and_then(|plan| plan.queue(r)).and_then(|queue| queue.first());
+        let waiting = first.map_or(0, |(first, _)| first.to - first.from);
+        self.own_room(r, waiting.min(u64::from(self.views[r].mss))).is_some()
+    }
+
+    /// Whether the subflow has something that waits, and may send it now, but for its own window. A last segment that is not full waits while
     /// an earlier one is unacknowledged (Nagle's rule as Minshall changed it, which is Linux's).
     fn may_send_waiting(&mut self, now: Instant, r: usize) -> bool {
         let Some(queue) = self.plan.as_ref().and_then(|plan| plan.queue(r)) else { return false };
@@ -166,7 +170,9 @@ impl<P: Sendable> Connection<P> {
         }
         usable(&self.views[r])
             && !held
-            && waiting.is_none_or(|waiting| !self.subflows[r].bound_waits_for_group(now, waiting, &self.views[r]))
+            && waiting.is_none_or(|waiting| {
+                !self.has_room_for_waiting(r) || !self.subflows[r].bound_waits_for_group(now, waiting, &self.views[r])
+            })
     }
 
     /// The next segment of what waits on the subflow, as far as its own window allows. False: nothing of it is needed any more.

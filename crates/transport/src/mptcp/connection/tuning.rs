@@ -38,7 +38,7 @@ impl<P: Sendable> Connection<P> {
     /// A round trip of reading is over. Answers whether the buffer has grown.
     #[cold]
     pub(super) fn tune_window(&mut self, now: Instant) -> bool {
-        let (read, unread) = (self.rx.window.bytes_read(), self.rx.unread());
+        let (read, unread) = (self.rx.read_by_calls(), self.rx.unread());
         let counts_memory = self.rx.counts_memory();
         let Some(tuning) = &mut self.rx.window.tuning else { return false };
         // A subflow counts from its SYN on.

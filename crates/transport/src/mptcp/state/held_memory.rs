@@ -25,13 +25,30 @@ pub struct HeldMemory {
     read_tail: u64,
     /// What the present call has read, in bytes.
     call: u64,
+    /// Segments that were read at this instant, and the memory that the last one leaves free.
+    segments: u64,
+    last: u64,
+    /// Of these and of `read` what the first call read, if it was not the only one.
+    first_call: Option<(u64, u64)>,
     /// The window that the last acknowledgment announced, on whichever subflow (`old_wspace`).
     pub told: u64,
 }
 
 impl HeldMemory {
     pub fn new(mss: u16, told: u64) -> Self {
-        HeldMemory { mss, waiting: 0, read: 0, kept: Vec::new(), joined: Vec::new(), read_tail: 0, call: 0, told }
+        HeldMemory {
+            mss,
+            waiting: 0,
+            read: 0,
+            kept: Vec::new(),
+            joined: Vec::new(),
+            read_tail: 0,
+            call: 0,
+            segments: 0,
+            last: 0,
+            first_call: None,
+            told,
+        }
     }
 
     /// A segment of `len` bytes at `at`, which subflow `via` brings, waits behind a hole. A short one finds its place in the rest of the
@@ -72,20 +89,41 @@ impl HeldMemory {
     /// (`mptcp_try_coalesce`). Answers how many segments they count as.
     pub fn note_read(&mut self, len: u64, first: bool) -> u32 {
         let joins = !first && len <= self.read_tail;
-        self.call += len;
+        self.call = len + if first { 0 } else { self.call };
         let last = len.min(self.mss.into());
         self.read_tail = if joins { self.read_tail - len } else { memory::tail_of_packet(last) };
-        self.read = self.spared_as(len, joins) + if first { 0 } else { self.read };
-        len.div_ceil(self.mss.into()).max(1) as u32
+        if first {
+            (self.read, self.segments, self.first_call) = (0, 0, None);
+        }
+        let segments = len.div_ceil(self.mss.into()).max(1);
+        self.last = self.spared_as(len, joins);
+        self.read += self.last;
+        self.segments += segments;
+        segments as u32
     }
 
-    /// Whether the call goes on, as there is `more`.
+    /// Whether the call goes on, as there is `more`. The rest of a segment that it has no room for belongs to the next.
     pub fn reads_on(&mut self, more: bool) -> bool {
         let goes_on = more && self.call < CALL_BYTES;
         if !goes_on {
-            self.call = 0;
+            if more && self.first_call.is_none() {
+                // The memory of a segment is held until it is read to its end.
+                let (segments, bytes) = if self.call > CALL_BYTES { (1, self.last) } else { (0, 0) };
+                self.first_call = Some((self.segments - segments, self.read - bytes));
+            }
+            self.call = self.call.saturating_sub(CALL_BYTES);
         }
         goes_on
+    }
+
+    /// Segments that later calls than the first have read at this instant, and the memory that these leave free.
+    pub fn later(&self) -> (u64, u64) {
+        self.first_call.map_or((0, 0), |(segments, bytes)| (self.segments - segments, self.read - bytes))
+    }
+
+    /// What the next call has read already, when a call is over.
+    pub fn read_ahead(&self) -> u64 {
+        self.call
     }
 
     /// Memory that what waits leaves free, and with it what was read at this instant.
@@ -137,5 +175,23 @@ mod tests {
         // 100 bytes were in the 164 behind it; 65 more were not.
         assert_eq!((held.note_read(100, false), held.spared_bytes()), (1, (0, 2_304)));
         assert_eq!((held.note_read(65, false), held.spared_bytes()), (1, (0, 2_304 + 1_344)));
+    }
+
+    /// A call takes 262,144 bytes: of the segment in which it ends, here of 2,144, the rest is the next call's.
+    #[test]
+    fn a_call_ends_within_a_segment() {
+        let mut held = HeldMemory::new(1448, 0);
+        held.note_read(261_000, true);
+        assert!(held.reads_on(true));
+        held.note_read(2_144, false);
+        assert_eq!((held.reads_on(true), held.read_ahead()), (false, 1_000));
+        held.note_read(1_448, false);
+        assert_eq!((held.reads_on(true), held.read_ahead()), (true, 2_448));
+        // When there is no more the call is over too, and one at another instant begins anew.
+        assert_eq!((held.reads_on(false), held.read_ahead()), (false, 0));
+        held.note_read(262_145, true);
+        assert_eq!((held.reads_on(false), held.read_ahead()), (false, 1));
+        held.note_read(1_448, true);
+        assert_eq!((held.reads_on(true), held.read_ahead()), (true, 1_448));
     }
 }

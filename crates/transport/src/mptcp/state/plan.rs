@@ -84,11 +84,11 @@ impl Queue {
         })
     }
 
-    /// The next data, at `next`, was tried here, and the window had no room for it: what does not end there is closed
+    /// The next data, at `next`, was tried here, and the window had no room for it: what it cannot be appended to is closed
     /// (`mptcp_sendmsg_frag` sets `eor` before it looks at the window).
     pub fn close(&mut self, next: Offset) {
         if let Some(last) = self.ranges.back_mut() {
-            last.closed |= last.to != next;
+            last.closed |= last.to != next || last.begun;
         }
     }
 

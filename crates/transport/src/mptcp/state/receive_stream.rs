@@ -179,6 +179,11 @@ impl<P: Sendable> ReceiveStream<P> {
         }
     }
 
+    /// Bytes that calls of the application which are over have read.
+    pub fn read_by_calls(&self) -> u64 {
+        self.window.bytes_read() - self.memory().map_or(0, HeldMemory::read_ahead)
+    }
+
     /// Whether memory is counted as Linux's Multipath TCP does.
     pub fn counts_memory(&self) -> bool {
         self.memory().is_some()
@@ -201,11 +206,33 @@ impl<P: Sendable> ReceiveStream<P> {
     }
 
     /// Whether Linux's Multipath TCP has twice the room that it announced last: then each subflow looks whether it is to acknowledge
-    /// (`mptcp_cleanup_rbuf`).
-    pub fn has_twice(&self) -> bool {
-        let told = self.memory().map(|memory| memory.told);
+    /// (`mptcp_cleanup_rbuf`). `owing`: the subflow whose acknowledgment has left by then, for Linux.
+    pub fn has_twice(&self, now: Instant, owing: Option<&Subflow<P>>) -> bool {
+        let told = self.memory().map(|memory| owing.and_then(|s| self.will_tell(now, s)).unwrap_or(memory.told));
         told.zip(self.window.room_beside(self.held(0), self.spared_bytes().0))
             .is_some_and(|(told, room)| room >= 2 * told)
+    }
+
+    /// What an acknowledgment that Linux's Multipath TCP owes on `subflow` announces, if it leaves before what came is read.
+    #[cold]
+    pub fn will_tell(&self, now: Instant, subflow: &Subflow<P>) -> Option<u64> {
+        let unit = 1 << subflow.scales().ours();
+        self.window.will_tell(now, self.held(0), self.linux(now, subflow), subflow.rcv_ssthresh(), unit)
+    }
+
+    /// Whether an acknowledgment on `subflow` of a receiver as Linux's would announce no less than the last one did.
+    #[cold]
+    pub fn tells_no_less(&self, now: Instant, subflow: &Subflow<P>) -> bool {
+        let shared = self.window.tuning.as_ref().is_none_or(|tuning| tuning.shared);
+        let (held, unit) = (self.held(if shared { 0 } else { subflow.pieces() }), 1 << subflow.scales().ours());
+        self.window.tells_no_less(now, held, self.linux(now, subflow), subflow.rcv_ssthresh(), unit)
+    }
+
+    fn linux(&self, now: Instant, subflow: &Subflow<P>) -> AsLinux {
+        let ack = subflow.acknowledging();
+        let (may_wait, has_budget) = (ack.is_due_by_count(now), ack.has_budget());
+        let later = self.memory().map_or((0, 0), HeldMemory::later);
+        AsLinux { may_wait, has_budget, spared_bytes: self.spared_bytes(), later }
     }
 
     /// Bytes that came in order and were not read.
@@ -247,9 +274,7 @@ impl<P: Sendable> ReceiveStream<P> {
 
     #[cold]
     fn announce_as_linux(&mut self, now: Instant, held: Unread, subflow: &mut Subflow<P>) -> (u16, bool) {
-        let (scale, ack) = (subflow.scales().ours(), subflow.acknowledging());
-        let (may_wait, has_budget) = (ack.is_due_by_count(now), ack.has_budget());
-        let linux = AsLinux { may_wait, has_budget, spared_bytes: self.spared_bytes() };
+        let (scale, linux) = (subflow.scales().ours(), self.linux(now, subflow));
         let (rcv_nxt, rcv_ssthresh) = subflow.announced_window();
         let (window, tight) = self.window.announce_growing::<true>(now, held, linux, scale, rcv_nxt, rcv_ssthresh);
         let announced = rcv_ssthresh.announced.into();

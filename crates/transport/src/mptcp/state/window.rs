@@ -57,6 +57,18 @@ pub struct AsLinux {
     pub has_budget: bool,
     /// Memory that pieces leave free as they are shorter than full segments, and with what was read at this instant.
     pub spared_bytes: (u64, u64),
+    /// What later calls of the application have read at this instant than the first, behind which the acknowledgment leaves: pieces, and
+    /// the memory that they leave free.
+    pub later: (u64, u64),
+}
+
+impl AsLinux {
+    /// Whether an acknowledgment that would announce `open` bytes of a buffer of which more than half is taken or not (`tight`) leaves
+    /// when what came is read: one would be better then than the last.
+    fn waits(&self, read: u32, (open, tight): (u64, bool), rcv_ssthresh: &RcvSsthresh, unit: u64) -> bool {
+        let may_wait = self.may_wait && (tight || !self.has_budget) && read > 0;
+        may_wait && open.next_multiple_of(unit) < rcv_ssthresh.announced.into()
+    }
 }
 
 impl ReceiveWindow {
@@ -188,17 +200,11 @@ impl ReceiveWindow {
         rcv_ssthresh: &mut RcvSsthresh,
     ) -> (u16, bool) {
         let Some(tuning) = &self.tuning else { return (self.announce(held.next, scale), false) };
-        // An acknowledgment leaves before the application has read what it acknowledges.
-        let read = self.read_at(now);
-        let unread = held.next.octets().saturating_sub(self.read);
         let unit = 1u64 << scale;
-        let spared = if read > 0 { linux.spared_bytes.1 } else { linux.spared_bytes.0 };
-        let (pieces, spared_bytes) = (held.pieces as u64 + u64::from(read), if LINUX { spared } else { 0 });
-        let (mut open, mut tight) =
-            tuning.open(tuning.room_at(now), (pieces, unread, spared_bytes), rcv_ssthresh, unit);
-        let waits = LINUX && linux.may_wait && (tight || !linux.has_budget) && read > 0;
-        if waits && open.next_multiple_of(unit) < rcv_ssthresh.announced.into() {
-            let held = (held.pieces as u64, unread, linux.spared_bytes.0);
+        let (mut open, mut tight) = self.open_unread::<LINUX>(now, held, linux.spared_bytes, rcv_ssthresh, unit);
+        if LINUX && linux.waits(self.read_at(now), (open, tight), rcv_ssthresh, unit) {
+            let unread = held.next.octets().saturating_sub(self.read);
+            let held = (held.pieces as u64 + linux.later.0, unread, linux.spared_bytes.0 + linux.later.1);
             (open, tight) = tuning.open_when_read(held, rcv_ssthresh, unit);
         }
         // Rounded up, as Linux does. Under TCP the window does not shrink; under Multipath TCP only its first acknowledgment, which has
@@ -215,6 +221,54 @@ impl ReceiveWindow {
             rcv_ssthresh.announced = right.beyond(held.next).min(u32::MAX.into()) as u32;
         }
         (field, tight)
+    }
+
+    /// What an acknowledgment announces of a buffer that grows, which leaves before the application has read what it acknowledges; as
+    /// [`Tuning::open`]. `spared`: without what was read at this instant, and with it.
+    #[inline(always)]
+    fn open_unread<const LINUX: bool>(
+        &self,
+        now: Instant,
+        held: Unread,
+        spared: (u64, u64),
+        rcv_ssthresh: &RcvSsthresh,
+        unit: u64,
+    ) -> (u64, bool) {
+        let Some(tuning) = &self.tuning else { return (0, false) };
+        let read = self.read_at(now);
+        let unread = held.next.octets().saturating_sub(self.read);
+        let spared = if read > 0 { spared.1 } else { spared.0 };
+        let (pieces, spared_bytes) = (held.pieces as u64 + u64::from(read), if LINUX { spared } else { 0 });
+        tuning.open(tuning.room_at(now), (pieces, unread, spared_bytes), rcv_ssthresh, unit)
+    }
+
+    /// Whether that of a receiver as Linux's is no less than the last one was; of a fixed buffer it is not looked at.
+    #[cold]
+    pub fn tells_no_less(
+        &self,
+        now: Instant,
+        held: Unread,
+        linux: AsLinux,
+        rcv_ssthresh: &RcvSsthresh,
+        unit: u64,
+    ) -> bool {
+        let (open, _) = self.open_unread::<true>(now, held, linux.spared_bytes, rcv_ssthresh, unit);
+        self.tuning.is_some() && open.next_multiple_of(unit) >= rcv_ssthresh.announced.into()
+    }
+
+    /// The same of one that has yet to leave a receiver as Linux's, if it does so before what came is read.
+    #[cold]
+    pub fn will_tell(
+        &self,
+        now: Instant,
+        held: Unread,
+        linux: AsLinux,
+        rcv_ssthresh: &RcvSsthresh,
+        unit: u64,
+    ) -> Option<u64> {
+        let (open, tight) = self.open_unread::<true>(now, held, linux.spared_bytes, rcv_ssthresh, unit);
+        let told = open.next_multiple_of(unit).max(self.announced.beyond(held.next));
+        (!linux.waits(self.read_at(now), (open, tight), rcv_ssthresh, unit)).then_some(told)
     }
 
     /// Whether a round trip has passed since the size of a buffer that grows was last looked at.

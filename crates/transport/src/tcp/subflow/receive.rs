@@ -79,14 +79,20 @@ impl<P: Sendable> Subflow<P> {
         self.reorder.pop(self.rcv_nxt)
     }
 
-    /// Which of the blocks that are reported, from 0 on, what lies between these numbers would join; their number if none.
+    /// Which of the blocks that a receiver as Linux's reports, from 0 on, what lies between these numbers would join; their number if
+    /// none.
     pub fn block_at(&mut self, from: u64, to: u64) -> usize {
-        self.reorder.block_at(from, to)
+        self.reorder.block_at(self.rcv_nxt, from, to)
+    }
+
+    /// It reports what lies between these numbers.
+    pub fn keep_block(&mut self, from: u64, to: u64) {
+        self.reorder.keep(self.rcv_nxt, from, to);
     }
 
     /// The next acknowledgments report the blocks that there are.
     pub fn freeze_blocks(&mut self) {
-        self.reorder.freeze();
+        self.reorder.freeze(self.rcv_nxt);
     }
 
     /// How many acknowledgments have told of the first hole, this one too.
@@ -103,7 +109,12 @@ impl<P: Sendable> Subflow<P> {
 
     /// Acknowledgments are delayed as Linux's are, whose round trip is known.
     pub fn delay_as_linux(&mut self) {
-        self.ack.delay_as_linux(self.rtt.srtt);
+        self.ack.delay_as_linux(self.rtt.srtt, self.rtt.base_rto());
+    }
+
+    /// Data fills a hole, for Linux.
+    pub fn note_hole_filled(&mut self, now: Instant) {
+        self.ack.hole_filled(now);
     }
 
     /// The same of data at a hole, whose acknowledgment may wait for so long.
@@ -166,6 +177,9 @@ impl<P: Sendable> Subflow<P> {
     /// The receive buffer has so much memory, for so much data.
     pub fn follow_buffer(&mut self, memory: u64, data: u64) {
         self.rcv_ssthresh.follow(memory, data);
+        if self.state == State::SynSent && self.rcv_ssthresh.counts_short {
+            self.rcv_ssthresh.keep_none_in_reserve();
+        }
     }
 
     /// The next octet expected, and the window that is announced from there on.
@@ -449,7 +463,7 @@ impl<P: Sendable> Subflow<P> {
         }
         // A FIN takes a sequence number and is reported like data.
         let mut fin = self.fins.theirs();
-        self.reorder.report(fitting - blocks.len(), |(left, right)| {
+        self.reorder.report(self.rcv_nxt, fitting - blocks.len(), |(left, right)| {
             let joined = fin.take_if(|fin| *fin == right);
             blocks.push(SackBlock { left: wire(left), right: wire(right + u64::from(joined.is_some())) });
         });

@@ -90,6 +90,8 @@ impl<P: Sendable> Subflow<P> {
         let (una_before, pipe_before, phase_before) = (self.snd_una, control.view().in_flight, control.view().phase);
         let room = self.rate.is_some().then(|| (control.view().has_room(), control.view().free_segments() == 0));
         let copies = self.copies(arrival.timestamps, control.view().min_rtt);
+        let as_linux = self.detection.is_as_linux();
+        let in_order_at = if as_linux { self.board.last_up_to(ack, now, copies) } else { None };
         let mut delivered = self.board.nothing_delivered(copies);
         if ack > self.snd_una {
             self.board.acknowledge(ack, now, &mut delivered);
@@ -163,13 +165,18 @@ impl<P: Sendable> Subflow<P> {
             self.notes.spurious = Some(spurious);
             self.undo(now, control);
         }
+        if as_linux {
+            self.rack.delivered_as_linux(&delivered, in_order_at, now);
+        }
         self.recover(now, &delivered, control);
         let duplicate = !delivered.advanced && arrival.empty && arrival.sack.is_empty();
         self.settle_probe(now, ack, duplicate_reported, duplicate, control);
         control.view_mut().in_flight = self.pipe();
         // The ACK that ends a recovery sets the window to ssthresh (RFC 6582 §3.2 step 3) and no more: without SACK it
         // acknowledges at once what all the duplicate ACKs have announced.
-        let recovering = phase_before == Phase::Recovery || control.view().phase == Phase::Recovery;
+        // In Linux it counts as any other (`tcp_may_raise_cwnd`).
+        let ends = phase_before == Phase::Recovery && !self.detection.is_as_linux();
+        let recovering = ends || control.view().phase == Phase::Recovery;
         // So does a duplicate acknowledgment leave the window alone, whatever it acknowledges selectively (§3.2 step 1);
         // the cumulative one that follows where nothing was lost counts in full (§3.1). In slow start after a timeout
         // what had arrived before it says nothing of the path now.
@@ -330,7 +337,7 @@ impl<P: Sendable> Subflow<P> {
         if self.uses_rack() {
             self.rack.delivered(delivered, now);
         }
-        self.detect(now, delivered, control);
+        self.detect(now, delivered, false, control);
     }
 
     fn end_recovery(&mut self, view: &mut View) {
@@ -347,9 +354,10 @@ impl<P: Sendable> Subflow<P> {
         }
     }
 
-    /// Looks for losses, enters recovery when there are, and sets the window during it.
+    /// Looks for losses, enters recovery when there are, and sets the window during it. `timed`: nothing was delivered, but time has
+    /// passed.
     #[inline(always)]
-    fn detect(&mut self, now: Instant, delivered: &Delivered, control: &mut Control<'_>) {
+    fn detect(&mut self, now: Instant, delivered: &Delivered, timed: bool, control: &mut Control<'_>) {
         let mut newly_lost = false;
         if !self.sack {
             // What was sent again in vain makes duplicates too: those that do not acknowledge more than was sent when the last
@@ -374,13 +382,16 @@ impl<P: Sendable> Subflow<P> {
         if first {
             self.begin_recovery(now, delivered.segments, control);
         }
-        if control.view().phase == Phase::Recovery {
+        // In Linux that counts as a segment delivered where it begins a recovery, and later leaves the window alone
+        // (`tcp_rack_reo_timeout`).
+        let as_timed = timed && self.detection.is_as_linux();
+        if control.view().phase == Phase::Recovery && (first || !as_timed) {
             let ssthresh = control.view().ssthresh;
             let pipe = self.pipe();
             let recovery = &mut self.losses.get_or_insert_default().recovery;
             // In Linux an acknowledgment that tells of another loss does not speed the repair up (`tcp_cwnd_reduction`).
             let advanced = delivered.advanced && !newly_lost;
-            let cwnd = recovery.window(delivered.announced, pipe, ssthresh, advanced, first);
+            let cwnd = recovery.window(delivered.announced + u32::from(as_timed), pipe, ssthresh, advanced, first);
             self.notes.window(if first { WindowReason::Loss } else { WindowReason::Recovery });
             self.set_window(now, Window { cwnd, ssthresh }, control.view_mut());
         }
@@ -437,7 +448,7 @@ impl<P: Sendable> Subflow<P> {
     pub fn reordering_timer(&mut self, now: Instant, control: &mut Control<'_>) {
         self.detection.set_clean(false);
         self.rack.timer = Instant::NEVER;
-        self.detect(now, &Delivered::default(), control);
+        self.detect(now, &Delivered::default(), true, control);
         control.view_mut().in_flight = self.pipe();
     }
 
@@ -488,7 +499,9 @@ impl<P: Sendable> Subflow<P> {
         view.potentially_failed = true;
         view.in_flight = self.pipe();
         self.notes.window(WindowReason::Timeout);
-        self.set_cwnd(now, 1.0, view);
+        // What was sent only now is not held to be lost; in Linux the segment to be sent again comes in addition (`tcp_enter_loss`).
+        let beside = if self.detection.is_as_linux() { view.in_flight } else { 0 };
+        self.set_cwnd(now, f64::from(beside + 1), view);
         self.retries += 1;
         self.rtt.backoff += 1;
         self.restart_timer(now);

@@ -41,7 +41,7 @@ impl<P: Sendable> Subflow<P> {
     pub fn is_acknowledgment_overdue(&mut self, now: Instant) -> bool {
         let overdue = self.ack.deadline <= now;
         if overdue {
-            self.ack.expire();
+            self.ack.expire(now);
         }
         overdue
     }

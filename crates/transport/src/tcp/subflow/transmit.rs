@@ -108,6 +108,13 @@ impl<P: Sendable> Subflow<P> {
         waits
     }
 
+    /// What waits is looked at again, though nothing was heard or added (`mptcp_push_release`).
+    pub fn push(&mut self) {
+        if let Some(groups) = &mut self.groups {
+            groups.push();
+        }
+    }
+
     /// What a segment holds beside timestamps (`mss_cache`).
     pub fn paced_mss(&self) -> u32 {
         self.mss() - if self.timestamps { TIMESTAMPS_LEN as u32 } else { 0 }
