@@ -8,6 +8,7 @@ pub mod receive;
 mod sender;
 pub mod timers;
 pub mod transmit;
+mod undo;
 mod window;
 
 use wire::{Flags, Payload, Segment, Timestamps};

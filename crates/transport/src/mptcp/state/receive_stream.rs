@@ -216,16 +216,22 @@ impl<P: Sendable> ReceiveStream<P> {
     /// What an acknowledgment that Linux's Multipath TCP owes on `subflow` announces, if it leaves before what came is read.
     #[cold]
     pub fn will_tell(&self, now: Instant, subflow: &Subflow<P>) -> Option<u64> {
-        let unit = 1 << subflow.scales().ours();
-        self.window.will_tell(now, self.held(0), self.linux(now, subflow), subflow.rcv_ssthresh(), unit)
+        let (open, waits) = self.would_announce(now, subflow, 0);
+        (!waits).then(|| open.max(self.window.announced_beyond(self.nxt)))
     }
 
-    /// Whether an acknowledgment on `subflow` of a receiver as Linux's would announce no less than the last one did.
+    /// Whether an acknowledgment on `subflow` of a receiver as Linux's would announce no less than the last one did. Of a fixed buffer it
+    /// is not looked at.
     #[cold]
     pub fn tells_no_less(&self, now: Instant, subflow: &Subflow<P>) -> bool {
-        let shared = self.window.tuning.as_ref().is_none_or(|tuning| tuning.shared);
-        let (held, unit) = (self.held(if shared { 0 } else { subflow.pieces() }), 1 << subflow.scales().ours());
-        self.window.tells_no_less(now, held, self.linux(now, subflow), subflow.rcv_ssthresh(), unit)
+        let Some(tuning) = &self.window.tuning else { return false };
+        let behind = if tuning.shared { 0 } else { subflow.pieces() };
+        self.would_announce(now, subflow, behind).0 >= subflow.rcv_ssthresh().announced.into()
+    }
+
+    fn would_announce(&self, now: Instant, subflow: &Subflow<P>, behind: usize) -> (u64, bool) {
+        let (held, linux, unit) = (self.held(behind), self.linux(now, subflow), 1 << subflow.scales().ours());
+        self.window.would_announce(now, held, linux, subflow.rcv_ssthresh(), unit)
     }
 
     fn linux(&self, now: Instant, subflow: &Subflow<P>) -> AsLinux {

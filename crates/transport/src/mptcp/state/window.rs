@@ -242,33 +242,24 @@ impl ReceiveWindow {
         tuning.open(tuning.room_at(now), (pieces, unread, spared_bytes), rcv_ssthresh, unit)
     }
 
-    /// Whether that of a receiver as Linux's is no less than the last one was; of a fixed buffer it is not looked at.
+    /// What an acknowledgment of a receiver as Linux's would announce of a buffer that grows, in bytes, and whether it would wait until
+    /// what came is read.
     #[cold]
-    pub fn tells_no_less(
+    pub fn would_announce(
         &self,
         now: Instant,
         held: Unread,
         linux: AsLinux,
         rcv_ssthresh: &RcvSsthresh,
         unit: u64,
-    ) -> bool {
-        let (open, _) = self.open_unread::<true>(now, held, linux.spared_bytes, rcv_ssthresh, unit);
-        self.tuning.is_some() && open.next_multiple_of(unit) >= rcv_ssthresh.announced.into()
+    ) -> (u64, bool) {
+        let open = self.open_unread::<true>(now, held, linux.spared_bytes, rcv_ssthresh, unit);
+        (open.0.next_multiple_of(unit), linux.waits(self.read_at(now), open, rcv_ssthresh, unit))
     }
 
-    /// The same of one that has yet to leave a receiver as Linux's, if it does so before what came is read.
-    #[cold]
-    pub fn will_tell(
-        &self,
-        now: Instant,
-        held: Unread,
-        linux: AsLinux,
-        rcv_ssthresh: &RcvSsthresh,
-        unit: u64,
-    ) -> Option<u64> {
-        let (open, tight) = self.open_unread::<true>(now, held, linux.spared_bytes, rcv_ssthresh, unit);
-        let told = open.next_multiple_of(unit).max(self.announced.beyond(held.next));
-        (!linux.waits(self.read_at(now), (open, tight), rcv_ssthresh, unit)).then_some(told)
+    /// What was announced beyond `next`, in bytes.
+    pub fn announced_beyond(&self, next: Offset) -> u64 {
+        self.announced.beyond(next)
     }
 
     /// Whether a round trip has passed since the size of a buffer that grows was last looked at.
