@@ -139,6 +139,23 @@ def test_a_run_begins_at_a_tick_of_the_guests_clock(scenario: Scenario, tmp_path
 
 
 @virtual
+def test_a_connection_at_time_0_does_not_wait_for_the_links(scenario: Scenario, tmp_path: Path) -> None:
+    """A host whose SYN waited until the links ran would take that for a part of the round trip."""
+    run(scenario, ENGINE, capture=Capture(tmp_path))
+    syns: dict[bytes, int] = {}
+    others: dict[bytes, int] = {}
+    for time_ns, packet in packets_of(next(tmp_path.glob("*-server.pcapng")).read_bytes()):
+        tcp = packet[4 * (packet[0] & 15) :]
+        syn = tcp[13] & 2
+        at = tcp.find(b"\x04\x02\x08\x0a" if syn else b"\x01\x01\x08\x0a", 20)
+        if packet[14] != 0xFF and at > 0:
+            (value,) = struct.unpack_from(">I", tcp, at + 4)
+            (syns if syn else others).setdefault(packet[12:20] + tcp[:4], value - time_ns // 1_000_000)
+    assert len(syns) == 2
+    assert all(abs(syns[each] - others[each]) <= 1 for each in syns), (syns, others)
+
+
+@virtual
 @pytest.mark.parametrize("control", ["reno", "cubic"])
 def test_a_whole_transfer_is_the_simulators(control: str) -> None:
     """On this network 3 µs of processing a round trip would let the receive buffer grow an acknowledgment earlier."""

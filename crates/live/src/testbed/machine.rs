@@ -12,7 +12,6 @@ use super::callers::{Callers, Introduced};
 use super::half::Half;
 use super::opening::Opening;
 use super::plan::{End, Plan};
-use crate::clock::Clock;
 use crate::emulator::FlowKey;
 use crate::engine::agenda::Agenda;
 use crate::engine::kernel_step_bytes;
@@ -51,10 +50,6 @@ impl Endpoint for Machine<'_> {
             End::Client => Agenda::new(description, runtime),
             End::Server => Agenda::measuring(description),
         }
-    }
-
-    fn is_ready(&self, clock: Clock) -> bool {
-        clock.has_begun()
     }
 
     /// The client's applications receive all events; the server's only those of a rate, to start it.
