@@ -1,12 +1,14 @@
 """The engines against each other: two paths, a bulk transfer of 20 s and files of three sizes.
 
 The scenarios are points of a WSP design over rates of 1 to 50 Mbit/s, RTTs of 10 to 200 ms, queues of 0.5 to 4 BDP and
-losses of 0 to 1 % on each of two paths. Several points share a run, each on links of its own: such runs take real time,
-and disjoint links do not touch each other.
+losses of 0 to 1 % on each of two paths. Several points share a run, on disjoint links: such runs take real time, and
+disjoint links do not touch each other.
 
 Losses are random, and a run of 20 s has few of them. Every engine has the same links with the same seeds, and a link
 draws the same losses from a seed on each: the first run of one engine loses the packets of the same numbers as the
-first of another. So runs are compared in pairs, which leaves a third or less of the variation between seeds.
+first of another. So runs are compared in pairs, which leaves a third or less of the variation between seeds. Each
+transfer has links of its own for the same reason: after an earlier one that took a packet more, it would meet other
+losses.
 
 What was measured is kept in `engines.json` where the study is started; a run that is there already, and was valid, is
 not made again. Remove the file to begin anew. All of it takes 24 minutes.
@@ -16,7 +18,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path as File
@@ -84,33 +86,33 @@ def points(count: int = POINTS) -> list[Point]:
 
 def bulk(chosen: Mapping[int, Point], control: str, *, seconds: int = BULK_S) -> str:
     """A scenario with a bulk transfer for each of the points."""
-    return _scenario(chosen, seconds, lambda number: _connection(f"m{number}", number, control, "bulk", 0))
+    transfers = (transfer(f"m{number}", point, control, '"bulk"', 0) for number, point in chosen.items())
+    return scenario(transfers, seconds)
 
 
 def files(chosen: Mapping[int, Point], control: str, *, kind: str = "files") -> str:
     """A scenario with the files of a kind one after another for each of the points."""
     sizes, seconds = KINDS[kind]
-
-    def connections(number: int) -> str:
-        return "".join(
-            _connection(f"m{number}-{place}", number, control, f'{{ kind = "file", size = "{size}" }}', start)
-            for place, (size, start) in enumerate(sizes.items())
-        )
-
-    return _scenario(chosen, seconds, connections)
+    transfers = (
+        transfer(f"m{number}-{place}", point, control, f'{{ kind = "file", size = "{size}" }}', start)
+        for number, point in chosen.items()
+        for place, (size, start) in enumerate(sizes.items())
+    )
+    return scenario(transfers, seconds)
 
 
-def _scenario(chosen: Mapping[int, Point], seconds: int, connections: Callable[[int], str]) -> str:
-    links = "".join(path.link(f"p{n}-{place}") for n, point in chosen.items() for place, path in enumerate(point))
-    text = f'duration = "{seconds} s"\n{links}'
-    return text + "".join(map(connections, chosen)) + '[measure]\nsample = "never"\n'
+def scenario(transfers: Iterable[str], seconds: int) -> str:
+    """All of them in one scenario."""
+    return f'duration = "{seconds} s"\n{"".join(transfers)}[measure]\nsample = "never"\n'
 
 
-def _connection(name: str, number: int, control: str, application: str, start_s: float) -> str:
-    what = application if application.startswith("{") else f'"{application}"'
+def transfer(name: str, point: Point, control: str, application: str, start_s: float) -> str:
+    """A connection and the links it has for itself."""
+    links = "".join(path.link(f"{name}-p{place}") for place, path in enumerate(point))
+    paths = ", ".join(f'"{name}-p{place}"' for place in range(len(point)))
     return (
-        f'[connection.{name}]\npaths = ["p{number}-0", "p{number}-1"]\ncongestion = "{control}"\nscheduler = "linux"\n'
-        f'application = {what}\nstart = "{start_s:g} s"\n'
+        f'{links}[connection.{name}]\npaths = [{paths}]\ncongestion = "{control}"\nscheduler = "linux"\n'
+        f'application = {application}\nstart = "{start_s:g} s"\n'
     )
 
 

@@ -27,13 +27,15 @@ from mptcplab.comparison.explanation import Side, explained
 from mptcplab.scenario import Scenario
 
 from . import exact
-from .engines import LARGE, Key, Point, bulk, differences, files, measure, points, rows
+from .engines import LARGE, LARGE_S, Key, Point, differences, measure, points, rows, scenario, transfer
 from .runs import say, show
 
 SEEDS: Final = 2
 BULK_SEEDS: Final = 1
 LARGE_SEEDS: Final = 0
 BULK_S: Final = 10
+ALONE_BULK_S: Final = 5
+"""Of a bulk transfer whose packets are compared."""
 AT_A_TIME: Final = 8
 """Points of one guest: an interruption loses no more than these."""
 CONTROLS: Final = ("reno", "cubic", "lia", "olia", "balia")
@@ -53,13 +55,8 @@ def as_linux(text: str, control: str) -> str:
 
 def alone(point: Point, control: str, what: str, engine: str) -> Scenario:
     """The scenario of one point and one transfer, by itself."""
-    if what == "bulk":
-        text = bulk({0: point}, control, seconds=5)
-    else:
-        kind = "large" if what in LARGE else "files"
-        head, *connections = files({0: point}, control, kind=kind).partition("[measure]")[0].split("[connection.")
-        mine = next(each for each in connections if f'size = "{what}"' in each)
-        text = f'{head}[connection.{mine}[measure]\nsample = "never"\n'
+    application = '"bulk"' if what == "bulk" else f'{{ kind = "file", size = "{what}" }}'
+    text = scenario([transfer("m0", point, control, application, 0)], ALONE_BULK_S if what == "bulk" else LARGE_S)
     if not engine.startswith("linux"):
         text = as_linux(text, control)
     return Scenario.from_toml(text, "<study>")
