@@ -36,8 +36,8 @@ const MAX_TRAIN_ALLOWANCE: Duration = Duration::from_millis(1);
 const OFFLOADED_BYTES: f64 = 4.0 * 65_536.0;
 /// In slow start the pacing rate is this many windows a round trip.
 const PACING_GAIN: f64 = 2.0;
-/// For so long after congestion avoidance began, RTTs are not used.
-const SETTLING: Duration = Duration::from_secs(1);
+/// For so many milliseconds after congestion avoidance began, RTTs are not used.
+const SETTLING_MS: u64 = 1_000;
 
 /// As [`Cubic`](super::Cubic), but:
 ///
@@ -53,11 +53,11 @@ const SETTLING: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, Default)]
 pub struct CubicLinux {
     state: State,
-    undo: Option<State>,
+    /// When the last segment left, where nothing is outstanding since.
+    idle_since: Option<Instant>,
     hystart: HyStart,
     /// The least RTT of data since the beginning or the last timeout.
     rtt_min: Option<Duration>,
-    last_ack_at: Instant,
 }
 
 impl Make for CubicLinux {
@@ -81,7 +81,7 @@ struct State {
 
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    began_at: Instant,
+    began_ms: u64,
     /// In 1,024ths of a second.
     k: u64,
     origin: u64,
@@ -136,7 +136,6 @@ fn train_allowance(view: &View) -> Duration {
 
 impl CubicLinux {
     fn reduce(&mut self, cwnd: f64) -> f64 {
-        self.undo = Some(self.state);
         let w = whole(cwnd);
         let last_max = if w < self.state.last_max { w * (BETA_UNIT + BETA) / (2 * BETA_UNIT) } else { w };
         self.state = State { last_max, ..State::default() };
@@ -155,7 +154,7 @@ impl CubicLinux {
             return self.state.count;
         }
         let epoch = self.state.epoch.get_or_insert_with(|| Epoch {
-            began_at: now,
+            began_ms: now_ms,
             k: (cube_root(last_max.saturating_sub(w) as f64 / C as f64 * BETA_UNIT as f64) * 1024.0) as u64,
             origin: last_max.max(w),
             w_est: w,
@@ -163,8 +162,8 @@ impl CubicLinux {
         });
         if is_new || now_ms != computed_ms {
             (self.state.of_window, self.state.computed_ms) = (w, now_ms);
-            let rtt_ms = self.rtt_min.unwrap_or_default().as_nanos().div_ceil(1_000_000);
-            let t = ((now_ms.saturating_sub(epoch.began_at.as_millis()) + rtt_ms) << TIME_BITS) / 1_000;
+            let rtt_ms = self.rtt_min.unwrap_or_default().as_micros().div_ceil(1_000);
+            let t = ((now_ms.saturating_sub(epoch.began_ms) + rtt_ms) << TIME_BITS) / 1_000;
             let off = u128::from(t.abs_diff(epoch.k));
             let delta = ((u128::from(C) * off * off * off) >> (TIME_BITS + 3 * TIME_BITS)) as u64;
             let target = if t < epoch.k { epoch.origin.saturating_sub(delta) } else { epoch.origin + delta };
@@ -196,9 +195,14 @@ impl SinglePath for CubicLinux {
 
     fn on_ack(&mut self, view: &View, ack: &Ack) -> Window {
         let View { cwnd, mut ssthresh, .. } = *view;
-        let since = ack.now.saturating_since(self.last_ack_at);
-        self.last_ack_at = ack.now;
-        let settling = self.state.epoch.is_some_and(|epoch| ack.now < epoch.began_at + SETTLING);
+        let sent_at = ack.now - ack.rtt.unwrap_or_default().min(ack.now - Instant::ZERO);
+        if let (Some(idle_since), Some(epoch)) = (self.idle_since.take(), &mut self.state.epoch) {
+            // A pause of the application does not count (`cubictcp_cwnd_event`).
+            let pause_ms = sent_at.as_millis().saturating_sub(idle_since.as_millis());
+            epoch.began_ms = (epoch.began_ms + pause_ms).min(sent_at.as_millis());
+        }
+        self.idle_since = Some(sent_at).filter(|_| view.in_flight == 0);
+        let settling = self.state.epoch.is_some_and(|epoch| ack.now.as_millis() < epoch.began_ms + SETTLING_MS);
         if !settling {
             if let Some(rtt) = ack.rtt {
                 self.rtt_min = Some(self.rtt_min.map_or(rtt, |least| least.min(rtt)));
@@ -208,9 +212,6 @@ impl SinglePath for CubicLinux {
             }
         }
         if !ack.cwnd_limited {
-            if let Some(epoch) = &mut self.state.epoch {
-                epoch.began_at += since;
-            }
             return Window { cwnd, ssthresh };
         }
         let (mut cwnd, acked) = ack.slow_start(cwnd, ssthresh);
@@ -233,16 +234,11 @@ impl SinglePath for CubicLinux {
     }
 
     fn on_ecn(&mut self, view: &View, _abe: bool) -> f64 {
-        let ssthresh = self.reduce(view.cwnd);
-        self.undo = None; // a mark is never spurious
-        ssthresh
+        self.reduce(view.cwnd)
     }
 
-    fn on_undo(&mut self, _view: &View) {
-        if let Some(state) = self.undo.take() {
-            self.state = state;
-        }
-    }
+    /// The window returns, what was learned of the loss stays (`tcp_reno_undo_cwnd`).
+    fn on_undo(&mut self, _view: &View) {}
 }
 
 #[cfg(test)]

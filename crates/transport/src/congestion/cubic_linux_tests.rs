@@ -49,7 +49,7 @@ fn without_a_loss_the_window_grows_by_one_for_twenty_acknowledgments() {
 }
 
 /// RFC 9438 §4.7, fast convergence: a loss at 80 after one at 100 leaves W_max = 80 · (1 + 717/1024)/2 = 68; one at the
-/// last W_max or above it leaves the window. What is undone leaves the W_max of before.
+/// last W_max or above it leaves the window. What is undone leaves W_max as it is (`tcp_reno_undo_cwnd`).
 #[test]
 fn a_window_below_the_last_maximum_gives_way() {
     let mut c = CubicLinux::default();
@@ -61,9 +61,9 @@ fn a_window_below_the_last_maximum_gives_way() {
         c.state.last_max
     };
     assert_eq!((after(100.0, false), after(100.0, false)), (100, 100));
-    assert_eq!(after(80.0, true), 100);
-    assert_eq!(after(80.0, false), 68);
-    assert_eq!(after(70.0, false), 70);
+    assert_eq!(after(80.0, true), 68);
+    assert_eq!(after(80.0, false), 80);
+    assert_eq!(after(70.0, false), 59);
 }
 
 #[test]
@@ -90,18 +90,21 @@ fn the_friendly_window_keeps_its_pace_beyond_the_last_maximum() {
     }
 }
 
-/// The clock of the cubic function stands still while the application does not fill the window: an epoch that began at 1 s
-/// counts as begun at 3 s after two seconds of that, though acknowledgments kept coming.
+/// The clock of the cubic function stands still while nothing is outstanding, not while the application leaves the window unfilled: an
+/// epoch that began at 1 s counts as begun at 3 s after a pause from 2 s on, whose end is acknowledged at 4.1 s.
 #[test]
-fn time_that_the_application_limits_is_not_counted() {
+fn a_pause_is_not_counted() {
     let mut c = CubicLinux::default();
     c.on_loss(&view(100.0, f64::INFINITY));
-    let v = view(70.0, 70.0);
+    let v = View { in_flight: 10, ..view(70.0, 70.0) };
+    let rtt = Some(Duration::from_millis(100));
+    let ack_at = |ms| Ack { rtt, cwnd_limited: false, ..ack(Instant::from_millis(ms)) };
     c.on_ack(&v, &ack(Instant::from_secs(1)));
-    for at_s in [2, 3] {
-        c.on_ack(&v, &Ack { cwnd_limited: false, ..ack(Instant::from_secs(at_s)) });
-    }
-    assert_eq!(c.state.epoch.unwrap().began_at, Instant::from_secs(3));
+    c.on_ack(&v, &ack_at(1_500));
+    assert_eq!(c.state.epoch.unwrap().began_ms, 1_000);
+    c.on_ack(&View { in_flight: 0, ..v }, &ack_at(2_100));
+    c.on_ack(&v, &ack_at(4_100));
+    assert_eq!(c.state.epoch.unwrap().began_ms, 3_000);
 }
 
 /// Slow start from 20 segments with the next acknowledgments `gap` apart, RTTs of `rtt` after one round trip of
@@ -188,7 +191,7 @@ fn a_timeout_forgets_the_least_rtt() {
 #[test]
 fn rtts_of_the_first_second_of_congestion_avoidance_are_not_used() {
     let mut c = CubicLinux::default();
-    let v = view(20.0, 10.0);
+    let v = View { in_flight: 10, ..view(20.0, 10.0) };
     let rtt = |ms: u64, now: Instant| Ack { rtt: Some(Duration::from_millis(ms)), ..ack(now) };
     c.on_ack(&v, &rtt(100, Instant::from_secs(1)));
     c.on_ack(&v, &rtt(90, Instant::from_millis(1_999)));

@@ -350,22 +350,31 @@ impl<P: Sendable> Connection<P> {
             self.acknowledge_everywhere();
         }
         let grew = self.rx.window.round_is_over(self.clock) && self.tune_window(self.clock);
+        if grew && self.rx.counts_memory() {
+            self.acknowledge_opened();
+        }
         if self.due.pushed.0 != 0 && (self.rx.is_all_read() || self.has_twice() || grew && self.rx.counts_memory()) {
             self.acknowledge_pushed();
         }
         Some(payload)
     }
 
-    /// Whether the peer should be told at once that reading has opened the window. Of Linux an acknowledgment that is due has left
-    /// before.
+    /// Whether the peer should be told at once that reading has opened the window. Linux looks at each subflow: an acknowledgment that is
+    /// due has left before.
     #[cold]
     fn reading_opens(&mut self) -> bool {
         let left_before = self.config.tcp.receiver == Receiver::Linux && self.due.acks.0 != 0;
-        if !left_before && self.rx.counts_memory() {
+        if self.rx.counts_memory() {
+            if self.has_twice() {
+                self.acknowledge_opened();
+            }
+            return false;
+        }
+        if left_before {
             self.acknowledge_opened();
             return false;
         }
-        !left_before && self.rx.opens(self.config.mss)
+        self.rx.opens(self.config.mss)
     }
 
     /// Whether Linux's Multipath TCP has read so much that each subflow looks whether it is to tell of it.
@@ -376,19 +385,29 @@ impl<P: Sendable> Connection<P> {
         self.rx.has_twice(self.clock, owing.map(|r| &self.subflows[r]))
     }
 
-    /// Linux's Multipath TCP has read much: each subflow looks whether it is to tell of that (`mptcp_cleanup_rbuf`).
+    /// Linux has read much, or the buffer has grown: each subflow looks whether it is to tell of that (`tcp_cleanup_rbuf`).
+    #[cold]
     fn acknowledge_opened(&mut self) {
-        if !self.has_twice() {
-            return;
-        }
+        let (owing, is_read) = (self.due.acks, self.due.is_read);
         for r in 0..self.subflows.len() {
             let subflow = &mut self.subflows[r];
-            if subflow.is_synchronised() && self.rx.opens_on(subflow) {
+            let owes = owing.contains(r);
+            if owes && is_read {
+                continue; // it does so
+            }
+            // What leaves behind the reading anyway tells of it.
+            let told = if owes { self.rx.will_tell(self.clock, subflow) } else { Some(subflow.window_left()) };
+            if !subflow.is_synchronised() || !told.is_some_and(|told| self.rx.opens_on(subflow, told)) {
+                continue;
+            }
+            if owes {
+                self.due.twice = Some(r as u8);
+            } else {
                 subflow.acknowledge_now();
                 self.due.acks.insert(r);
                 self.due.pushed.insert(r);
-                self.due.is_read = true;
             }
+            self.due.is_read = true;
         }
     }
 
@@ -407,7 +426,12 @@ impl<P: Sendable> Connection<P> {
             }
         }
         while let Some(r) = pushed.pop() {
-            let left_before = self.due.acks.contains(r) && !self.due.is_read;
+            let twice = self.due.twice == Some(r as u8);
+            let left_before = self.due.acks.contains(r) && (twice || !self.due.is_read);
+            // Of Linux the buffer of the subflow must be empty, what waits behind a hole included.
+            if self.config.tcp.receiver == Receiver::Linux && self.subflows[r].has_pieces() {
+                continue;
+            }
             if self.subflows[r].is_synchronised() && self.subflows[r].acknowledge_read() {
                 self.due.acks.insert(r);
                 if self.config.tcp.receiver == Receiver::Linux && !left_before {
@@ -415,7 +439,7 @@ impl<P: Sendable> Connection<P> {
                 }
             }
         }
-        self.due.is_read = self.due.pushed.0 != 0;
+        self.due.is_read = self.due.pushed.0 != 0 || self.due.twice.is_some();
     }
 
     /// Subflow `r` acknowledges, at once or by then.

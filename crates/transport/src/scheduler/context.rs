@@ -110,6 +110,9 @@ pub struct Counters {
     pub timeouts: u64,
     /// Bytes acknowledged on the subflow.
     pub acknowledged_bytes: u64,
+    /// The same and, where segments leave in groups, how many acknowledgments told of what came behind a hole: what is new means that one
+    /// came.
+    pub heard: u64,
     /// Bytes sent and not acknowledged on the subflow.
     pub unacknowledged_bytes: u64,
     /// Bytes bound to the subflow and not sent yet.
@@ -120,6 +123,8 @@ pub struct Counters {
     pub segment_bytes: u32,
     /// The same less timestamps, which is what the kernel's pacing counts with (`mss_cache`).
     pub paced_bytes: u32,
+    /// The rate of the kernel's pacing in bytes/s, where it is not what follows from the window.
+    pub pace_bytes: Option<u64>,
     /// Nothing was heard of it for so long that its data went to others; only under [`Repair::Kernel`](super::Repair).
     pub silent: bool,
     /// Where segments leave in groups, as the kernel's ([`TcpOptions::tso`](crate::TcpOptions::tso)): those that are not

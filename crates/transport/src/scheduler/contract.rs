@@ -81,6 +81,7 @@ impl Play {
                 segments_sent: 10 * self.steps,
                 segments_lost: self.steps / 10,
                 acknowledged_bytes: self.acknowledged[r],
+                heard: self.acknowledged[r],
                 unacknowledged_bytes: bytes(view.in_flight),
                 queued_bytes: bytes(view.queued),
                 queued_buffers: u64::from(view.queued.div_ceil(45)),

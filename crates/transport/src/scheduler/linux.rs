@@ -96,8 +96,8 @@ impl Default for Linux {
 struct Limit {
     /// Its size; 0: the subflow has not been seen yet.
     bytes: u64,
-    /// What the subflow had acknowledged when its buffer was looked at last, and when that was.
-    seen_bytes: u64,
+    /// What the subflow had heard when its buffer was looked at last, and when that was.
+    seen: u64,
     seen_at: Instant,
 }
 
@@ -177,7 +177,7 @@ impl Linux {
             } else if limit.bytes == 0 {
                 let counters = context.counters(r);
                 limit.bytes = buffer_limit(group[r].cwnd, counters.segment_bytes, self.largest_bytes);
-                limit.seen_bytes = counters.acknowledged_bytes;
+                limit.seen = counters.heard;
                 self.in_groups = counters.groups.is_some();
             }
         }
@@ -260,11 +260,11 @@ impl Linux {
 
     /// Something of subflow `r` was acknowledged, and its buffer not looked at since.
     fn is_acknowledged(&self, r: usize, context: &Context) -> bool {
-        self.limits[r].seen_bytes != context.counters(r).acknowledged_bytes
+        self.limits[r].seen != context.counters(r).heard
     }
 
     fn acknowledged(&self, context: &Context) -> u64 {
-        (0..self.limits.len()).map(|r| context.counters(r).acknowledged_bytes).sum()
+        (0..self.limits.len()).map(|r| context.counters(r).heard).sum()
     }
 
     fn segments_sent(&self, context: &Context) -> u64 {
@@ -390,10 +390,10 @@ impl PacketScheduler for Linux {
         let mut grown = false;
         for (limit, (r, view)) in self.limits.iter_mut().zip(group.iter().enumerate()) {
             let counters = context.counters(r);
-            if !view.active || limit.seen_bytes == counters.acknowledged_bytes {
+            if !view.active || limit.seen == counters.heard {
                 continue;
             }
-            limit.seen_bytes = counters.acknowledged_bytes;
+            limit.seen = counters.heard;
             let since = context.now - std::mem::replace(&mut limit.seen_at, context.now);
             let had_room = counters.groups.map_or(since < DEFERRED, |(_, had_room)| had_room);
             if self.pages.full && (had_room || f64::from(view.in_flight) < view.cwnd.floor()) {

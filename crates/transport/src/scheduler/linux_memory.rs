@@ -32,7 +32,11 @@ impl Rates<'_> {
     pub fn of(&self, r: usize) -> f64 {
         let view = &self.group[r];
         match self.kernel {
-            Some(context) => pacing_rate(view, view.in_flight.into(), context.counters(r).paced_bytes) as f64,
+            Some(context) => {
+                let counters = context.counters(r);
+                let follows = || pacing_rate(view, view.in_flight.into(), counters.paced_bytes);
+                counters.pace_bytes.unwrap_or_else(follows) as f64
+            }
             None => pace(view),
         }
     }

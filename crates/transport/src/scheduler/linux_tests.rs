@@ -181,7 +181,7 @@ fn the_application_is_woken_by_what_was_bound_before() {
         played.window = 1 << 20;
         let unbound = played.scheduler.pages.unbound(played.sent);
         played.now = Instant::from_millis(2);
-        played.counters[acknowledged].acknowledged_bytes += 1_424;
+        played.counters[acknowledged].heard += 1_424;
         let to = 1 - acknowledged;
         played.scheduler.burst = Some((to, 1 << 20));
         for r in 0..2 {
@@ -198,6 +198,21 @@ fn the_application_is_woken_by_what_was_bound_before() {
         !played.scheduler.pages.full
     };
     assert_eq!([woken(false, 0), woken(true, 0)], [false, true]);
+}
+
+/// A buffer grows with the window when the peer tells of what came behind a hole, too (`tcp_check_space`).
+#[test]
+fn what_is_told_of_a_hole_makes_the_buffer_grow() {
+    let limit = |heard| {
+        let mut played = Played::new();
+        assert_eq!(played.bind(), Some(0));
+        played.scheduler.pages.full = true;
+        played.group[0].cwnd = 100.0;
+        played.counters[0].heard += heard;
+        played.idles();
+        played.scheduler.limits[0].bytes
+    };
+    assert!(limit(1) > limit(0), "{} {}", limit(1), limit(0));
 }
 
 /// The first would linger least, and its buffer is full. When something of it has left there would be room; but nothing is asked again
@@ -219,7 +234,7 @@ fn a_choice_that_was_refused_is_not_made_again_at_the_same_instant() {
     played.now = Instant::from_millis(2);
     assert_eq!(played.bind(), Some(0));
     let mut acknowledged = refused();
-    acknowledged.counters[0].acknowledged_bytes += 1_424;
+    acknowledged.counters[0].heard += 1_424;
     assert_eq!(acknowledged.bind(), Some(0));
 }
 

@@ -65,26 +65,26 @@ impl RcvSsthresh {
         self.bytes < self.limit
     }
 
-    /// A segment of `len` bytes came in order while the window was smaller than `limit`; `behind` others wait for what is
-    /// missing before them. Answers whether the window has grown.
+    /// A segment of `len` bytes came in order while the window was smaller than `limit`; `behind` is the memory of others that wait for
+    /// what is missing before them, or how many do. Answers whether the window has grown.
     #[cold]
-    pub fn arrived(&mut self, len: u64, behind: usize, mss: u16) -> bool {
-        self.takes(len, 1 + behind, u32::from(mss), LEAST_BYTES)
+    pub fn arrived(&mut self, len: u64, behind: Result<u64, usize>, mss: u16) -> bool {
+        self.takes(len, (1, behind), u32::from(mss), LEAST_BYTES)
     }
 
-    /// A segment of `len` bytes came behind a hole, and `behind` others wait already: it does not count itself yet
+    /// A segment of `len` bytes came behind a hole, and others wait already, as [above](Self::arrived): it does not count itself yet
     /// (`tcp_data_queue_ofo`). Answers whether the window has grown.
     #[cold]
-    pub fn arrived_behind_hole(&mut self, len: u64, behind: usize, mss: u16) -> bool {
-        self.takes(len, behind, u32::from(mss), 0)
+    pub fn arrived_behind_hole(&mut self, len: u64, behind: Result<u64, usize>, mss: u16) -> bool {
+        self.takes(len, (0, behind), u32::from(mss), 0)
     }
 
-    /// Of at least `least` bytes, beside memory that `held` such segments take.
-    fn takes(&mut self, len: u64, held: usize, mss: u32, least: u64) -> bool {
+    /// Of at least `least` bytes, which counts `itself` or not beside those `behind`.
+    fn takes(&mut self, len: u64, (itself, behind): (u64, Result<u64, usize>), mss: u32, least: u64) -> bool {
         self.measure(len.min(u64::from(mss)) as u32, mss);
         let memory = self.memory_of(len.min(u64::from(mss)));
         let before = self.bytes;
-        let room = self.holds(held as u64 * memory);
+        let room = self.holds(itself * memory + behind.unwrap_or_else(|pieces| pieces as u64 * memory));
         if len >= least && before < room {
             self.bytes += self.increase(len, memory, mss).min(room - before);
         }
@@ -158,7 +158,7 @@ mod tests {
         let mut rcv_ssthresh = RcvSsthresh::new(1448, 64_240);
         rcv_ssthresh.follow(380_872, 235_069);
         rcv_ssthresh.keep_none_in_reserve();
-        rcv_ssthresh.arrived(1_424, 0, 1448);
+        rcv_ssthresh.arrived(1_424, Err(0), 1448);
         assert_eq!(rcv_ssthresh.bytes, 64_240 + 2 * 1_448);
     }
 
@@ -170,7 +170,7 @@ mod tests {
         let grown: Vec<u32> = (0..10)
             .map(|_| {
                 if rcv_ssthresh.bytes < rcv_ssthresh.limit {
-                    rcv_ssthresh.arrived(1424, 0, 1448);
+                    rcv_ssthresh.arrived(1424, Err(0), 1448);
                     rcv_ssthresh.bytes
                 } else {
                     0
@@ -186,9 +186,9 @@ mod tests {
         let grown = |counts_short| {
             let mut rcv_ssthresh = RcvSsthresh { counts_short, ..RcvSsthresh::new(1448, 64_240) };
             for _ in 0..6 {
-                rcv_ssthresh.arrived(1424, 0, 1448);
+                rcv_ssthresh.arrived(1424, Err(0), 1448);
             }
-            rcv_ssthresh.may_grow() && rcv_ssthresh.arrived(192, 0, 1448)
+            rcv_ssthresh.may_grow() && rcv_ssthresh.arrived(192, Err(0), 1448)
         };
         assert_eq!((grown(true), grown(false)), (true, false));
     }
@@ -196,33 +196,33 @@ mod tests {
     #[test]
     fn short_segments_do_not_settle_the_ratio_and_enlarge_only_a_small_window() {
         let mut rcv_ssthresh = RcvSsthresh::new(1448, 64_240);
-        assert!(!rcv_ssthresh.arrived(100, 0, 1448));
+        assert!(!rcv_ssthresh.arrived(100, Err(0), 1448));
         assert_eq!((rcv_ssthresh.ratio, rcv_ssthresh.limit), (Ratio::ASSUMED, u32::MAX));
-        rcv_ssthresh.arrived(1424, 0, 1448);
+        rcv_ssthresh.arrived(1424, Err(0), 1448);
         assert_eq!(rcv_ssthresh.ratio, Ratio::of_segment(1424));
         let mut other = rcv_ssthresh;
         assert_eq!(
-            (other.arrived(127, 0, 1448), other.arrived(128, 0, 1448)),
+            (other.arrived(127, Err(0), 1448), other.arrived(128, Err(0), 1448)),
             (false, true),
             "Linux asks for 128 bytes"
         );
         // 304 of 790 bytes: a quarter of the largest window, 970,752, is the limit.
-        assert!(rcv_ssthresh.arrived(304, 0, 1448));
+        assert!(rcv_ssthresh.arrived(304, Err(0), 1448));
         assert_eq!(rcv_ssthresh.bytes, 66_984 + 2 * 1424);
         rcv_ssthresh.follow(6 << 20, 3_883_008);
         rcv_ssthresh.bytes = 970_752;
-        assert!(rcv_ssthresh.arrived(304, 0, 1448));
-        assert!(!rcv_ssthresh.arrived(304, 0, 1448));
-        assert!(rcv_ssthresh.arrived(1424, 0, 1448));
+        assert!(rcv_ssthresh.arrived(304, Err(0), 1448));
+        assert!(!rcv_ssthresh.arrived(304, Err(0), 1448));
+        assert!(rcv_ssthresh.arrived(1424, Err(0), 1448));
     }
 
     #[test]
     fn what_waits_behind_a_hole_takes_room() {
         let mut rcv_ssthresh = RcvSsthresh::new(1448, 64_240);
-        rcv_ssthresh.arrived(1424, 0, 1448);
+        rcv_ssthresh.arrived(1424, Err(0), 1448);
         // (131,072 - 8 · 2,304) · 158/256 = 69,520.
-        rcv_ssthresh.arrived(1424, 7, 1448);
+        rcv_ssthresh.arrived(1424, Err(7), 1448);
         assert_eq!(rcv_ssthresh.bytes, 69_520);
-        assert!(!rcv_ssthresh.arrived(1424, 8, 1448));
+        assert!(!rcv_ssthresh.arrived(1424, Err(8), 1448));
     }
 }

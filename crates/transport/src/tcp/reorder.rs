@@ -2,6 +2,8 @@
 
 use super::kept_blocks::KeptBlocks;
 use super::ranges::Ranges;
+use super::waiting_memory::WaitingMemory;
+use crate::offset::Offset;
 use crate::queue::Sendable;
 use crate::reassembly::{Part, Piece};
 use crate::slots::Slots;
@@ -24,6 +26,8 @@ struct OutOfOrder<P: Sendable> {
     recent: [u64; 4],
     /// Of a receiver as Linux's: what it reports instead ([`Reorder::keep`]).
     kept: KeptBlocks,
+    /// And the memory of what is held.
+    memory: Option<Box<WaitingMemory>>,
     /// What the next report is instead of what is held; nothing: see [`Reorder::freeze`].
     frozen: ([(u64, u64); 4], u8),
     /// The first number missing, and how often it was told ([`Reorder::tell`]).
@@ -72,17 +76,32 @@ impl<P: Sendable> Reorder<P> {
         held.kept.place_of(from, to)
     }
 
-    /// A receiver as Linux's, which has all before `next`, reports what lies between these numbers, if something is held at all.
-    pub fn keep(&mut self, next: u64, from: u64, to: u64) {
+    /// A receiver as Linux's, which has all before `next`, keeps what lies between these numbers, from this place of the stream on, and reports it, if
+    /// something is held at all.
+    pub fn keep(&mut self, next: u64, (from, to): (u64, u64), offset: Offset) {
         if let Some(held) = &mut self.held {
             held.kept.forget_below(next);
             held.kept.keep(from, to);
+            held.memory.get_or_insert_default().keep(from, to, offset);
         }
     }
 
     /// Pieces held.
     pub fn len(&self) -> usize {
         self.held.as_ref().map_or(0, |held| held.pieces.len())
+    }
+
+    /// As [`insert`](Self::insert), of a piece that begins at `next`: it is taken out again at once.
+    pub fn insert_first(&mut self, next: u64, piece: Piece<P>) {
+        if let Some(memory) = self.held.as_mut().and_then(|held| held.memory.as_mut()) {
+            memory.pass(piece.at, piece.end());
+        }
+        self.insert(next, piece);
+    }
+
+    /// The memory of pieces held, of a receiver as Linux's.
+    pub fn memory(&self) -> Option<u64> {
+        self.held.as_ref()?.memory.as_ref().map(|memory| memory.bytes())
     }
 
     /// Takes what is new of a piece that begins at `next`, the first number missing, or beyond. The range it lies in is what is
@@ -117,6 +136,9 @@ impl<P: Sendable> Reorder<P> {
         let held = self.held.as_mut()?;
         let piece = held.pieces.pop(next)?;
         let end = piece.end();
+        if let Some(memory) = &mut held.memory {
+            memory.release(piece.at, end);
+        }
         // Ranges below the piece were passed over.
         held.ranges.pass(end);
         if held.ranges.is_empty() {
@@ -164,6 +186,7 @@ impl<P: Sendable> OutOfOrder<P> {
             ranges: Ranges::new(),
             recent: [0; 4],
             kept: KeptBlocks::default(),
+            memory: None,
             frozen: ([(0, 0); 4], 0),
             told: (0, 0),
         })

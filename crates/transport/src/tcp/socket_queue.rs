@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use super::sent_buffers::SentBuffers;
 use crate::congestion::View;
 use crate::time::Instant;
 
@@ -81,8 +82,8 @@ pub struct SocketQueue {
     /// Up to where the kernel was asked to send (`pushed_seq`).
     pushed: u64,
     unsent: VecDeque<Buffer>,
-    /// Where groups end that were sent and not wholly acknowledged.
-    sent: VecDeque<u64>,
+    /// What was sent and not wholly acknowledged.
+    pub sent: SentBuffers,
     /// The memory of the socket.
     limit_bytes: u64,
     /// The application waits.
@@ -111,9 +112,7 @@ impl SocketQueue {
         }
         self.una = edges.una;
         self.largest_window = self.largest_window.max(edges.window);
-        while self.sent.front().is_some_and(|&end| end <= self.una) {
-            self.sent.pop_front();
-        }
+        self.sent.acknowledge(self.una);
     }
 
     /// What has not left.
@@ -123,22 +122,9 @@ impl SocketQueue {
         Waiting { bytes, first, more: self.unsent.len() > 1, closed: false, tail_waits: false }
     }
 
-    /// A group has left up to `nxt`, and the peer has all up to `una`.
-    pub fn note_group(&mut self, una: u64, nxt: u64) {
-        self.sent.push_back(nxt);
-        while self.sent.front().is_some_and(|&end| end <= una) {
-            self.sent.pop_front();
-        }
-    }
-
-    /// Groups that end beyond `una`.
-    pub fn groups_beyond(&self, una: u64) -> u64 {
-        (self.sent.len() - self.sent.partition_point(|&end| end <= una)) as u64
-    }
-
     /// A group has left, up to `nxt`. Answers whether a buffer that was pushed ends in it.
     pub fn sent(&mut self, now: Instant, nxt: u64, view: &View) -> bool {
-        self.sent.push_back(nxt);
+        self.sent.push(nxt, 0);
         let pushed = self.drop_sent(nxt);
         self.look(now, nxt, view);
         pushed
@@ -186,7 +172,7 @@ impl SocketQueue {
 
     /// The memory that data takes.
     fn held(&self) -> u64 {
-        self.written.saturating_sub(self.una) + OVERHEAD_BYTES * (self.sent.len() + self.unsent.len()) as u64
+        self.written.saturating_sub(self.una) + OVERHEAD_BYTES * (self.sent.beyond(self.una) + self.unsent.len()) as u64
     }
 
     /// The application writes. Answers whether it stopped because the kernel sends meanwhile.

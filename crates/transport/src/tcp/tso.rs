@@ -54,8 +54,13 @@ pub struct Groups {
     last_at: Instant,
     /// What was sent when the window was last said to be the limit or not (`cwnd_usage_seq`).
     usage_end: u64,
-    /// When the present acknowledgment came, and how many segments were outstanding then, lost or not.
-    outstanding: (Instant, u64),
+    /// The rate of pacing since the last acknowledgment, in bytes per second, where it is not what follows from the window: segments that
+    /// are lost or were told of counted there, and a timeout leaves it as it is.
+    rate: Option<u64>,
+    /// How often the peer told of what came behind a hole.
+    told: u64,
+    /// Where the buffer ends that the present group of Multipath TCP is of.
+    buffer_end: u64,
 }
 
 impl Groups {
@@ -84,8 +89,9 @@ impl Groups {
         }
         if std::mem::take(&mut self.left) > 0 {
             // A short segment was held back (Nagle), and is a group of its own (`tcp_mss_split_point`).
-            self.queue.note_group(ready.edges.una, ready.edges.nxt);
+            self.note_bound(ready.edges.una, ready.edges.nxt);
         }
+        self.buffer_end = ready.edges.nxt + waiting.first;
         let most = self.most(ready, view);
         let occasion = (ready.edges.una, ready.edges.nxt + waiting.bytes, view.in_flight, view.cwnd.to_bits());
         if self.put_off == Some(occasion) || self.should_wait(ready, waiting, view, most) {
@@ -103,12 +109,46 @@ impl Groups {
     }
 
     /// The most segments of a group that leaves now.
-    fn most(&mut self, ready: Ready, view: &View) -> u64 {
-        if ready.now != self.outstanding.0 {
-            let bytes = ready.edges.nxt.saturating_sub(ready.edges.una);
-            self.outstanding = (ready.now, bytes.div_ceil(view.mss.into()));
-        }
-        most_segments(pacing_rate(view, self.outstanding.1, ready.segment), view)
+    fn most(&self, ready: Ready, view: &View) -> u64 {
+        most_segments(self.rate.unwrap_or_else(|| pacing_rate(view, view.in_flight.into(), ready.segment)), view)
+    }
+
+    /// The rate of pacing, where it is not what follows from the window.
+    pub fn rate(&self) -> Option<u64> {
+        self.rate
+    }
+
+    /// It is this one from now on, or again what follows from the window.
+    pub fn pace_at(&mut self, rate: Option<u64>) {
+        self.rate = rate;
+    }
+
+    /// The peer tells of what it has beyond `una` (SACK).
+    pub fn tell(&mut self, una: u64, blocks: impl Iterator<Item = (u64, u64)>, mss: u64) {
+        self.told += 1;
+        self.queue.sent.tell(una, blocks, mss);
+    }
+
+    /// How often it did.
+    pub fn times_told(&self) -> u64 {
+        self.told
+    }
+
+    /// The segment that begins at `seq` is sent again, with those behind it in its group for which there is room.
+    pub fn send_again(&mut self, seq: u64, view: &View, segment: u32) {
+        let rate = self.rate.unwrap_or_else(|| pacing_rate(view, view.in_flight.into(), segment));
+        self.queue.sent.send_again(seq, free(view).min(most_segments(rate, view)), view.mss.into());
+    }
+
+    /// The last segment, which begins at `seq`, is sent again as a probe.
+    pub fn probe(&mut self, seq: u64) {
+        self.queue.sent.cut(seq);
+    }
+
+    /// A group of the present buffer has left, up to `nxt`.
+    fn note_bound(&mut self, una: u64, nxt: u64) {
+        self.queue.sent.push(nxt, self.buffer_end);
+        self.queue.sent.acknowledge(una);
     }
 
     /// Of at most so many segments that are `there`.
@@ -131,7 +171,7 @@ impl Groups {
         self.last_at = now;
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
-            self.queue.note_group(una, nxt);
+            self.note_bound(una, nxt);
             if free(view) > 0 {
                 self.had_room_at = Some(now);
             }
@@ -158,7 +198,7 @@ impl Groups {
 
     /// Groups that were sent and are not wholly acknowledged up to `una`.
     pub fn unacknowledged(&self, una: u64) -> u64 {
-        self.queue.groups_beyond(una) + u64::from(self.left > 0 && self.several)
+        self.queue.sent.beyond(una) as u64 + u64::from(self.left > 0 && self.several)
     }
 
     fn should_wait(&self, ready: Ready, waiting: Waiting, view: &View, most: u64) -> bool {

@@ -5,6 +5,7 @@
 //! (which acknowledgments wait).
 
 use super::Connection;
+use crate::offset::Offset;
 use crate::queue::Sendable;
 use crate::reassembly::{Part, Piece};
 use crate::tcp::subflow::Subflow;
@@ -25,6 +26,7 @@ const EXPECTED_BLOCKS: usize = 2;
 pub(super) struct AtHole {
     /// The numbers it takes.
     numbers: (u64, u64),
+    offset: Offset,
     len: usize,
     /// Pieces that waited before.
     behind: usize,
@@ -49,7 +51,7 @@ impl<P: Sendable> Connection<P> {
         } else if unexpected {
             subflow.freeze_blocks();
         }
-        AtHole { numbers: (piece.at, piece.end()), len, behind, fills, unexpected }
+        AtHole { numbers: (piece.at, piece.end()), offset: piece.offset, len, behind, fills, unexpected }
     }
 
     /// It has its place.
@@ -62,13 +64,14 @@ impl<P: Sendable> Connection<P> {
         if met.fills {
             subflow.note_hole_filled(now);
         } else {
-            subflow.keep_block(met.numbers.0, met.numbers.1);
+            subflow.keep_block(met.numbers, met.offset);
         }
         // More than one segment is in order now: that goes at once, and does not count as telling of the next hole, unless the window
-        // has become smaller.
+        // has become smaller and the application has something to read (`subflow_data_ready`).
         let advanced = subflow.rcv_nxt().saturating_sub(met.numbers.0);
         let several = met.fills && advanced > subflow.rcv_ssthresh().longest.into();
-        let at_once = met.unexpected || several && self.rx.tells_no_less(now, subflow);
+        let unreadable = self.rx.counts_memory() && self.rx.unread() == 0;
+        let at_once = met.unexpected || several && (unreadable || self.rx.tells_no_less(now, subflow));
         let wait = if at_once { Duration::ZERO } else { subflow.wait_at_hole() };
         let owed = subflow.owe_at_hole(now, wait);
         self.owe_by(r, owed);

@@ -67,6 +67,7 @@ impl<P: Sendable> Connection<P> {
         while let Some((r, read)) = self.due.pop_ack() {
             if read {
                 self.rx.window.follow_reading();
+                self.subflows[r].acknowledge_now();
             }
             if self.subflows[r].acknowledging().now
                 && (self.subflows[r].is_synchronised() || self.is_challenged_early(r))

@@ -17,6 +17,8 @@ pub struct Due {
     pub data: bool,
     /// What came with PSH was read: of Linux what others owe has left before.
     pub is_read: bool,
+    /// The subflow that owes another one behind its acknowledgment, as the reading has opened its window.
+    pub twice: Option<u8>,
     /// F-RTO may wait for new data on a subflow: see `release_retransmissions`.
     pub frto_waits: bool,
 }
@@ -42,9 +44,13 @@ impl Due {
             self.acks.remove(r);
             if before.is_none() {
                 self.pushed.remove(r);
+            } else if self.twice == Some(r as u8) {
+                self.twice = None;
+                self.acks.insert(r);
+                self.pushed.insert(r);
             }
         }
-        self.is_read = self.pushed.0 != 0;
+        self.is_read = self.pushed.0 != 0 || self.twice.is_some();
         next.map(|r| (r, before.is_none()))
     }
 
@@ -64,5 +70,12 @@ mod tests {
         let mut due = Due { acks: SubflowSet(0b111), pushed: SubflowSet(0b001), is_read: true, ..Due::default() };
         let order: Vec<(usize, bool)> = std::iter::from_fn(|| due.pop_ack()).collect();
         assert_eq!((order, due.pushed, due.is_read), (vec![(1, false), (2, false), (0, true)], SubflowSet(0), false));
+    }
+
+    #[test]
+    fn what_opens_behind_an_acknowledgment_is_another() {
+        let mut due = Due { acks: SubflowSet(0b011), twice: Some(0), is_read: true, ..Due::default() };
+        let order: Vec<(usize, bool)> = std::iter::from_fn(|| due.pop_ack()).collect();
+        assert_eq!((order, due.is_nothing(), due.is_read), (vec![(0, false), (1, false), (0, true)], true, false));
     }
 }

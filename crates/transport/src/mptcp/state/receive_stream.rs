@@ -150,11 +150,11 @@ impl<P: Sendable> ReceiveStream<P> {
         self.window.opens(self.held(0), self.spared_bytes().0, mss)
     }
 
-    /// The same of one subflow of Linux's Multipath TCP: whether its own window, now that all is read, is twice what is left of the one
-    /// that it told (`__tcp_cleanup_rbuf`).
-    pub fn opens_on(&self, subflow: &Subflow<P>) -> bool {
+    /// The same of one subflow of Linux: whether its own window, now that all is read, is twice what is `left` of the one that it told
+    /// (`__tcp_cleanup_rbuf`).
+    pub fn opens_on(&self, subflow: &Subflow<P>, left: u64) -> bool {
         let Some(tuning) = &self.window.tuning else { return false };
-        let (left, rcv_ssthresh) = (subflow.window_left(), subflow.rcv_ssthresh());
+        let rcv_ssthresh = subflow.rcv_ssthresh();
         let held = (self.len() as u64, self.unread(), self.spared_bytes().0);
         let (open, _) = tuning.open_when_read(held, rcv_ssthresh, 1 << subflow.scales().ours());
         let room = tuning.room();

@@ -6,6 +6,7 @@ use wire::{Compact, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use super::close::TIME_WAIT;
 use super::{State, Subflow};
 use crate::numbers::SeqNumber;
+use crate::offset::Offset;
 use crate::queue::Sendable;
 use crate::reassembly::{Part, Piece};
 use crate::tcp::rcv_ssthresh::RcvSsthresh;
@@ -86,8 +87,8 @@ impl<P: Sendable> Subflow<P> {
     }
 
     /// It reports what lies between these numbers.
-    pub fn keep_block(&mut self, from: u64, to: u64) {
-        self.reorder.keep(self.rcv_nxt, from, to);
+    pub fn keep_block(&mut self, numbers: (u64, u64), offset: Offset) {
+        self.reorder.keep(self.rcv_nxt, numbers, offset);
     }
 
     /// The next acknowledgments report the blocks that there are.
@@ -157,13 +158,14 @@ impl<P: Sendable> Subflow<P> {
 
     /// A segment came in order: whether the window grows with it.
     pub fn grow_window(&mut self, len: u64, mss: u16) -> bool {
-        let grew = self.rcv_ssthresh.arrived(len, self.reorder.len(), mss);
+        let behind = self.reorder.memory().ok_or(self.reorder.len());
+        let grew = self.rcv_ssthresh.arrived(len, behind, mss);
         self.note_growth(grew)
     }
 
     /// A segment came behind a hole, beside so many others: whether the window grows with it.
     pub fn grow_window_behind_hole(&mut self, len: u64, behind: usize, mss: u16) -> bool {
-        let grew = self.rcv_ssthresh.arrived_behind_hole(len, behind, mss);
+        let grew = self.rcv_ssthresh.arrived_behind_hole(len, self.reorder.memory().ok_or(behind), mss);
         self.note_growth(grew)
     }
 
@@ -431,7 +433,7 @@ impl<P: Sendable> Subflow<P> {
         } else if self.reorder.passes(next, piece.len()) {
             AtHole::Next(piece)
         } else {
-            self.reorder.insert(next, piece);
+            self.reorder.insert_first(next, piece);
             AtHole::Filled
         }
     }

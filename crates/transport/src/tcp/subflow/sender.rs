@@ -100,6 +100,7 @@ impl<P: Sendable> Subflow<P> {
             control.view_mut().potentially_failed = false;
         }
         let window_moved = !self.sack && self.detection.hear_window(arrival.window);
+        let in_order = delivered.segments;
         // End of what arrived twice, where that is reported.
         let mut duplicate_end = None;
         if self.sack {
@@ -112,6 +113,10 @@ impl<P: Sendable> Subflow<P> {
                 // What arrived out of order is not what the timestamp is of: it echoes the last segment in order.
                 delivered.copies.echo_ms = None;
                 self.board.selectively_acknowledge(arrival.sack.as_slice(), expand, now, &mut delivered);
+                if let Some(groups) = &mut self.groups {
+                    let blocks = arrival.sack.as_slice().iter().map(|block| (expand(block.left), expand(block.right)));
+                    groups.tell(una, blocks.filter(|&(_, right)| right <= self.snd_nxt), control.view().mss.into());
+                }
             }
         } else if delivered.advanced {
             let known = self.detection.take_duplicates(delivered.segments.saturating_sub(1));
@@ -135,7 +140,8 @@ impl<P: Sendable> Subflow<P> {
         if self.sack {
             delivered.announced = delivered.segments;
         }
-        if let Some(rtt) = self.rtt_by_timestamp(now, arrival, &delivered).or(delivered.once.rtt(now)) {
+        let beyond = delivered.segments > in_order;
+        if let Some(rtt) = self.rtt_by_timestamp(now, arrival, &delivered, beyond).or(delivered.once.rtt(now)) {
             self.rtt.backoff = 0;
             self.take_rtt(now, rtt, control.view_mut());
         } else if let (true, false, Some(sent_at)) =
@@ -194,6 +200,9 @@ impl<P: Sendable> Subflow<P> {
         }
         let clean = self.is_clean(control.view());
         self.detection.set_clean(clean);
+        if self.groups.is_some() {
+            self.keep_group_rate(control.view(), clean);
+        }
     }
 
     /// An acknowledgment that advanced restarts the timer, but of those that repair a part of a recovery only the first one (RFC
@@ -370,8 +379,10 @@ impl<P: Sendable> Subflow<P> {
             self.board.find_losses(DUP_THRESH);
         } else {
             let (v, rack, sacked) = (control.view(), &self.rack, self.board.sacked());
+            let detection = &self.detection;
             let rtt_and_reo_wnd = || rack.rtt_and_reo_wnd(v.min_rtt, v.srtt, v.phase != Phase::Open, sacked);
-            let (found, next) = self.board.find_losses_by_time(rack.latest, rtt_and_reo_wnd, now);
+            let (found, next) =
+                self.board.find_losses_by_time((rack.latest, || detection.is_as_linux()), rtt_and_reo_wnd, now);
             newly_lost = found && self.detection.is_as_linux();
             self.rack.timer = if self.rtt.ticks { Rack::patience_in_ticks(now, next) } else { next };
         }
@@ -424,12 +435,18 @@ impl<P: Sendable> Subflow<P> {
         view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
     }
 
-    /// The round trip that Linux takes where what was sent again is acknowledged and nothing selectively: that of the timestamp, in
-    /// whole milliseconds, whatever else is acknowledged (`tcp_ack_update_rtt`).
+    /// The round trip that Linux takes where what was sent again is acknowledged and nothing `beyond` a hole that was not told of before:
+    /// that of the timestamp, in whole milliseconds, whatever else is acknowledged (`tcp_ack_update_rtt`).
     #[inline]
-    fn rtt_by_timestamp(&self, now: Instant, arrival: &Arrival, delivered: &Delivered) -> Option<Duration> {
+    fn rtt_by_timestamp(
+        &self,
+        now: Instant,
+        arrival: &Arrival,
+        delivered: &Delivered,
+        beyond: bool,
+    ) -> Option<Duration> {
         let again = delivered.says_again || delivered.answered_copy_at.is_some();
-        if !again || !delivered.advanced || !self.detection.is_as_linux() || !arrival.sack.is_empty() {
+        if !again || !delivered.advanced || !self.detection.is_as_linux() || beyond {
             return None;
         }
         let echo = arrival.timestamps.filter(|t| self.timestamps && t.echo != 0)?.echo;
@@ -454,6 +471,9 @@ impl<P: Sendable> Subflow<P> {
 
     /// The retransmission timer expired with data outstanding (RFC 6298 §5.4–5.6, RFC 5681 §3.1).
     pub fn timed_out(&mut self, now: Instant, control: &mut Control<'_>, frto: bool) {
+        if self.group_rate().is_none() {
+            self.keep_group_rate(control.view(), false);
+        }
         self.detection.set_clean(false);
         // Equation 4 of RFC 5681 §3.1 holds where the segment was not yet sent again by this timer; not for a
         // retransmission that is lost too.
@@ -746,6 +766,18 @@ mod tests {
         // The sixth was sent after 6 ms.
         assert_eq!(rtt(Receiver::Linux, &[(501, 601)]), Duration::from_nanos(1_044_400_000));
         assert_eq!(rtt(Receiver::Usual, &[(501, 601)]), Duration::from_nanos(1_044_400_000));
+    }
+
+    /// A block that was told of before says nothing of the round trip now.
+    #[test]
+    fn what_was_told_of_before_is_not_measured_in_linux() {
+        let mut sender = Sender::to(Receiver::Linux);
+        sender.hears_of(Instant::from_millis(106), 1, 0, Some(6), &[(501, 601)]);
+        sender.times_out(Instant::from_millis(1_000));
+        sender.end.retransmit(Instant::from_millis(1_000), &mut sender.views[0]);
+        let before = sender.views[0].srtt;
+        sender.hears_of(Instant::from_nanos(1_050_400_000), 101, 0, Some(1_000), &[(501, 601)]);
+        assert_eq!((before, sender.views[0].srtt), (Duration::from_millis(100), Duration::from_nanos(93_750_000)));
     }
 
     /// RFC 6937 §3.1: an acknowledgment that advances lets one more go out than was delivered. In Linux not so one that tells of

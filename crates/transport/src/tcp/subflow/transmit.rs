@@ -7,7 +7,7 @@ use crate::offset::Offset;
 use crate::queue::Sendable;
 use crate::tcp::recovery::Frto;
 use crate::tcp::socket_queue::{Edges, Waiting};
-use crate::tcp::tso::Ready;
+use crate::tcp::tso::{Ready, pacing_rate};
 use crate::time::Instant;
 use wire::TIMESTAMPS_LEN;
 
@@ -136,6 +136,35 @@ impl<P: Sendable> Subflow<P> {
         self.groups.as_ref().map(|groups| (groups.unacknowledged(self.snd_una), groups.had_room(now)))
     }
 
+    /// The rate at which the kernel would pace, in bytes per second, where that is not what follows from the window.
+    pub fn group_rate(&self) -> Option<u64> {
+        self.groups.as_ref().and_then(|groups| groups.rate())
+    }
+
+    #[cold]
+    fn send_group_again(&mut self, seq: u64, view: &View) {
+        let segment = self.paced_mss();
+        if let Some(groups) = &mut self.groups {
+            groups.send_again(seq, view, segment);
+        }
+    }
+
+    /// How often the peer told of what came behind a hole, where segments leave in groups.
+    pub fn times_told(&self) -> u64 {
+        self.groups.as_ref().map_or(0, |groups| groups.times_told())
+    }
+
+    /// Where segments leave in groups: the rate that follows from the window stays until the next acknowledgment, unless nothing is lost
+    /// (`tcp_update_pacing_rate`).
+    #[cold]
+    pub(super) fn keep_group_rate(&mut self, view: &View, clean: bool) {
+        let segment = self.paced_mss();
+        let outstanding = u64::from(self.board.outstanding());
+        if let Some(groups) = &mut self.groups {
+            groups.pace_at((!clean).then(|| pacing_rate(view, outstanding, segment)));
+        }
+    }
+
     /// For a control that asks for rates: new data, the last of the sequence numbers so far, is on its way. Answers whether it
     /// follows a pause that the application made.
     pub fn measure_sent(&mut self, now: Instant, len: usize, view: &View) -> bool {
@@ -257,6 +286,9 @@ impl<P: Sendable> Subflow<P> {
         let sent = self.board.retransmit(now)?;
         let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
         let (part, sending) = (sent.is_part(), sent.sending());
+        if self.groups.is_some() {
+            self.send_group_again(seq, view);
+        }
         self.note_transmission();
         let end = seq + payload.len() as u64 + u64::from(fin);
         self.note_retransmission(now, end);
@@ -280,6 +312,9 @@ impl<P: Sendable> Subflow<P> {
         let sent = self.board.last(now)?;
         let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
         let (part, sending) = (sent.is_part(), sent.sending());
+        if let Some(groups) = &mut self.groups {
+            groups.probe(seq);
+        }
         if !payload.is_empty() {
             self.sent.data_segments += 1;
             self.sent.retransmissions += 1;
