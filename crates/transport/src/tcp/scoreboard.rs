@@ -626,15 +626,16 @@ impl<P: Sendable> Scoreboard<P> {
     /// Loss detection by time (RFC 8985 §6.2 step 5): a segment is lost when one that was sent after it, at
     /// `latest` = (send time, end), was delivered, and the `patience` is over since it was sent itself: a round trip and the
     /// reordering window. Answers whether one was found, and when the next would be if nothing else arrives, or never.
-    /// `again`: the delivery of what was sent again tells of what lies beyond it, too, where the peer has nothing of that.
+    /// `by_repairs`: the delivery of what was sent again tells of what lies beyond it, too, where the peer has nothing of that.
     #[inline(always)]
     pub fn find_losses_by_time(
         &mut self,
-        (latest, again): ((Instant, u64), impl Fn() -> bool),
+        (latest, by_repairs): ((Instant, u64), impl Fn() -> bool),
         patience: impl Fn() -> Duration,
         now: Instant,
     ) -> (bool, Instant) {
-        let ahead = |s: &Sent<P>| s.seq < self.highest_delivered || again() && sent_after(latest, (s.sent_at, s.end()));
+        let ahead =
+            |s: &Sent<P>| s.seq < self.highest_delivered || by_repairs() && sent_after(latest, (s.sent_at, s.end()));
         if self.sacked + self.retransmitted == 0 && !self.sent.front().is_some_and(ahead) {
             return (false, Instant::NEVER); // nothing was delivered ahead of what is outstanding, sent once or again
         }

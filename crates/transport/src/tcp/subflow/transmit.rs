@@ -7,9 +7,8 @@ use crate::offset::Offset;
 use crate::queue::Sendable;
 use crate::tcp::recovery::Frto;
 use crate::tcp::socket_queue::{Edges, Waiting};
-use crate::tcp::tso::{Ready, pacing_rate};
+use crate::tcp::tso::Ready;
 use crate::time::Instant;
-use wire::TIMESTAMPS_LEN;
 
 /// What a data segment carries.
 pub struct DataSegment<P> {
@@ -115,11 +114,6 @@ impl<P: Sendable> Subflow<P> {
         }
     }
 
-    /// What a segment holds beside timestamps (`mss_cache`).
-    pub fn paced_mss(&self) -> u32 {
-        self.mss() - if self.timestamps { TIMESTAMPS_LEN as u32 } else { 0 }
-    }
-
     /// Data that was bound here has left: whether its group is complete.
     pub fn ends_bound_group(&mut self, now: Instant, view: &View) -> bool {
         let numbers = (self.snd_una, self.snd_nxt);
@@ -136,11 +130,6 @@ impl<P: Sendable> Subflow<P> {
         self.groups.as_ref().map(|groups| (groups.unacknowledged(self.snd_una), groups.had_room(now)))
     }
 
-    /// The rate at which the kernel would pace, in bytes per second, where that is not what follows from the window.
-    pub fn group_rate(&self) -> Option<u64> {
-        self.groups.as_ref().and_then(|groups| groups.rate())
-    }
-
     #[cold]
     fn send_group_again(&mut self, seq: u64, view: &View) {
         let segment = self.paced_mss();
@@ -152,17 +141,6 @@ impl<P: Sendable> Subflow<P> {
     /// How often the peer told of what came behind a hole, where segments leave in groups.
     pub fn times_told(&self) -> u64 {
         self.groups.as_ref().map_or(0, |groups| groups.times_told())
-    }
-
-    /// Where segments leave in groups: the rate that follows from the window stays until the next acknowledgment, unless nothing is lost
-    /// (`tcp_update_pacing_rate`).
-    #[cold]
-    pub(super) fn keep_group_rate(&mut self, view: &View, clean: bool) {
-        let segment = self.paced_mss();
-        let outstanding = u64::from(self.board.outstanding());
-        if let Some(groups) = &mut self.groups {
-            groups.pace_at((!clean).then(|| pacing_rate(view, outstanding, segment)));
-        }
     }
 
     /// For a control that asks for rates: new data, the last of the sequence numbers so far, is on its way. Answers whether it

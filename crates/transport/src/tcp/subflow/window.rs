@@ -5,8 +5,10 @@ use crate::congestion::{Ack, Feedback, View, Window};
 use crate::queue::Sendable;
 use crate::tcp::control::Control;
 use crate::tcp::rate::RateSampler;
+use crate::tcp::tso::pacing_rate;
 use crate::time::{Duration, Instant};
 use crate::trace::{Spurious, WindowReason};
+use wire::TIMESTAMPS_LEN;
 
 impl<P: Sendable> Subflow<P> {
     /// What the congestion control is told, and what it makes of marks.
@@ -55,6 +57,27 @@ impl<P: Sendable> Subflow<P> {
         if let Some(window) = self.growth.after_pause(now, self.rtt.rto(), view) {
             self.notes.window(WindowReason::IdleRestart);
             self.set_window(now, window, view);
+        }
+    }
+
+    /// What a segment holds beside timestamps (`mss_cache`).
+    pub fn paced_mss(&self) -> u32 {
+        self.mss() - if self.timestamps { TIMESTAMPS_LEN as u32 } else { 0 }
+    }
+
+    /// The rate at which the kernel would pace, in bytes per second, where that is not what follows from the window.
+    pub fn group_rate(&self) -> Option<u64> {
+        self.groups.as_ref().and_then(|groups| groups.rate())
+    }
+
+    /// Where segments leave in groups: the rate that follows from the window stays until the next acknowledgment, unless nothing is lost
+    /// (`tcp_update_pacing_rate`).
+    #[cold]
+    pub(super) fn keep_group_rate(&mut self, view: &View, clean: bool) {
+        let segment = self.paced_mss();
+        let outstanding = u64::from(self.board.outstanding());
+        if let Some(groups) = &mut self.groups {
+            groups.pace_at((!clean).then(|| pacing_rate(view, outstanding, segment)));
         }
     }
 
