@@ -76,13 +76,15 @@ impl<P: Sendable> Reorder<P> {
         held.kept.place_of(from, to)
     }
 
-    /// A receiver as Linux's, which has all before `next`, keeps what lies between these numbers, from this place of the stream on, and reports it, if
-    /// something is held at all.
-    pub fn keep(&mut self, next: u64, (from, to): (u64, u64), offset: Offset) {
+    /// A receiver as Linux's, which has all before `next`, reports what lies between these numbers, if something is held at all. `new`: the
+    /// place in the stream of what is held of that and was not before.
+    pub fn keep(&mut self, next: u64, (from, to): (u64, u64), new: Option<Offset>) {
         if let Some(held) = &mut self.held {
             held.kept.forget_below(next);
             held.kept.keep(from, to);
-            held.memory.get_or_insert_default().keep(from, to, offset);
+            if let Some(offset) = new {
+                held.memory.get_or_insert_default().keep(from, to, offset);
+            }
         }
     }
 

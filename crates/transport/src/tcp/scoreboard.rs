@@ -630,12 +630,12 @@ impl<P: Sendable> Scoreboard<P> {
     #[inline(always)]
     pub fn find_losses_by_time(
         &mut self,
-        (latest, by_repairs): ((Instant, u64), impl Fn() -> bool),
+        (latest, by_repairs): ((Instant, u64), bool),
         patience: impl Fn() -> Duration,
         now: Instant,
     ) -> (bool, Instant) {
         let ahead =
-            |s: &Sent<P>| s.seq < self.highest_delivered || by_repairs() && sent_after(latest, (s.sent_at, s.end()));
+            |s: &Sent<P>| s.seq < self.highest_delivered || by_repairs && sent_after(latest, (s.sent_at, s.end()));
         if self.sacked + self.retransmitted == 0 && !self.sent.front().is_some_and(ahead) {
             return (false, Instant::NEVER); // nothing was delivered ahead of what is outstanding, sent once or again
         }

@@ -70,7 +70,7 @@ impl Groups {
             return true;
         }
         self.queue.arrive(ready.now, ready.edges, view);
-        let most = self.most(ready, view);
+        let most = self.most(view, ready.segment);
         if self.should_wait(ready, self.queue.first(ready.edges.nxt), view, most) {
             self.queue.look(ready.now, ready.edges.nxt, view);
             if !self.queue.fill_first(ready.now, ready.edges, view) {
@@ -92,7 +92,7 @@ impl Groups {
             self.note_bound(ready.edges.una, ready.edges.nxt);
         }
         self.buffer_end = ready.edges.nxt + waiting.first;
-        let most = self.most(ready, view);
+        let most = self.most(view, ready.segment);
         let occasion = (ready.edges.una, ready.edges.nxt + waiting.bytes, view.in_flight, view.cwnd.to_bits());
         if self.put_off == Some(occasion) || self.should_wait(ready, waiting, view, most) {
             self.put_off = Some(occasion);
@@ -109,8 +109,8 @@ impl Groups {
     }
 
     /// The most segments of a group that leaves now.
-    fn most(&self, ready: Ready, view: &View) -> u64 {
-        most_segments(self.rate.unwrap_or_else(|| pacing_rate(view, view.in_flight.into(), ready.segment)), view)
+    fn most(&self, view: &View, segment: u32) -> u64 {
+        most_segments(self.rate.unwrap_or_else(|| pacing_rate(view, view.in_flight.into(), segment)), view)
     }
 
     /// The rate of pacing, where it is not what follows from the window.
@@ -136,8 +136,8 @@ impl Groups {
 
     /// The segment that begins at `seq` is sent again, with those behind it in its group for which there is room.
     pub fn send_again(&mut self, seq: u64, view: &View, segment: u32) {
-        let rate = self.rate.unwrap_or_else(|| pacing_rate(view, view.in_flight.into(), segment));
-        self.queue.sent.send_again(seq, free(view).min(most_segments(rate, view)), view.mss.into());
+        let most = free(view).min(self.most(view, segment));
+        self.queue.sent.send_again(seq, most, view.mss.into());
     }
 
     /// The last segment, which begins at `seq`, is sent again as a probe.

@@ -57,14 +57,15 @@ impl<P: Sendable> Connection<P> {
     /// It has its place.
     #[cold]
     pub(super) fn acknowledge_at_hole(&mut self, now: Instant, r: usize, met: &AtHole) {
-        if !met.fills && self.subflows[r].pieces() > met.behind {
+        let new = !met.fills && self.subflows[r].pieces() > met.behind;
+        if new {
             self.grow_window_behind_hole(r, met.len, met.behind);
         }
         let subflow = &mut self.subflows[r];
         if met.fills {
             subflow.note_hole_filled(now);
         } else {
-            subflow.keep_block(met.numbers, met.offset);
+            subflow.keep_block(met.numbers, new.then_some(met.offset));
         }
         // More than one segment is in order now: that goes at once, and does not count as telling of the next hole, unless the window
         // has become smaller and the application has something to read (`subflow_data_ready`).

@@ -5,6 +5,7 @@ use wire::{Ecn, Segment};
 
 use super::Connection;
 use super::outgoing::{Attempt, Form, Outgoing};
+use crate::mptcp::state::due::Turn;
 use crate::names::SubflowId;
 use crate::queue::Sendable;
 use crate::tcp::subflow::State;
@@ -64,9 +65,11 @@ impl<P: Sendable> Connection<P> {
                 return self.transmit_due(now, out);
             }
         }
-        while let Some((r, read)) = self.due.pop_ack() {
-            if read {
+        while let Some((r, turn)) = self.due.pop_ack() {
+            if turn != Turn::Before {
                 self.rx.window.follow_reading();
+            }
+            if turn == Turn::Second {
                 self.subflows[r].acknowledge_now();
             }
             if self.subflows[r].acknowledging().now

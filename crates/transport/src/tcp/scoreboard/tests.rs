@@ -122,7 +122,7 @@ fn what_was_sent_again_tells_of_a_lost_tail() {
         b.retransmit(Instant::from_nanos(30)).expect("the first");
         b.acknowledge(901, Instant::from_nanos(50), &mut Delivered::default());
         let latest = (Instant::from_nanos(30), 101);
-        b.find_losses_by_time((latest, || again), || Duration::from_nanos(20), Instant::from_nanos(50)).0
+        b.find_losses_by_time((latest, again), || Duration::from_nanos(20), Instant::from_nanos(50)).0
     };
     assert_eq!((lost(true), lost(false)), (true, false));
 }
@@ -136,7 +136,7 @@ fn time_tells_a_loss_and_a_lost_retransmission() {
     assert_eq!(delivered.latest, (Instant::from_nanos(5), 501));
     assert_eq!(
         b.find_losses_by_time(
-            ((Instant::from_nanos(5), 501), || false),
+            ((Instant::from_nanos(5), 501), false),
             || Duration::from_nanos(rtt + 2),
             Instant::from_nanos(25)
         ),
@@ -145,7 +145,7 @@ fn time_tells_a_loss_and_a_lost_retransmission() {
     assert_eq!(b.pipe(), 10 - 1 - 3, "those of 1, 2 and 3 ns; that of 4 ns has one left");
     assert_eq!(
         b.find_losses_by_time(
-            ((Instant::from_nanos(5), 501), || false),
+            ((Instant::from_nanos(5), 501), false),
             || Duration::from_nanos(rtt + 2),
             Instant::from_nanos(26)
         ),
@@ -158,7 +158,7 @@ fn time_tells_a_loss_and_a_lost_retransmission() {
     sack(&mut b, &[(101, 201), (401, 501)]);
     assert_eq!(
         b.find_losses_by_time(
-            ((Instant::from_nanos(31), 201), || false),
+            ((Instant::from_nanos(31), 201), false),
             || Duration::from_nanos(rtt),
             Instant::from_nanos(51)
         ),
@@ -174,7 +174,7 @@ fn a_block_that_grows_hides_no_hole_behind_it() {
     let mut b = board();
     let lost = |b: &mut Scoreboard<Span>, latest: (u64, u64)| {
         let (found, _) = b.find_losses_by_time(
-            ((Instant::from_nanos(latest.0), latest.1), || false),
+            ((Instant::from_nanos(latest.0), latest.1), false),
             || Duration::from_nanos(20),
             Instant::from_nanos(100),
         );
@@ -231,7 +231,7 @@ fn a_timeout_leaves_what_was_just_sent() {
     assert_eq!(b.pipe(), 4, "those sent at 6 ns and later");
     assert_eq!(
         b.find_losses_by_time(
-            ((Instant::from_nanos(10), 1001), || false),
+            ((Instant::from_nanos(10), 1001), false),
             || Duration::from_nanos(20),
             Instant::from_nanos(26)
         ),

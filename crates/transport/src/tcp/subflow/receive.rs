@@ -86,9 +86,9 @@ impl<P: Sendable> Subflow<P> {
         self.reorder.block_at(self.rcv_nxt, from, to)
     }
 
-    /// It reports what lies between these numbers.
-    pub fn keep_block(&mut self, numbers: (u64, u64), offset: Offset) {
-        self.reorder.keep(self.rcv_nxt, numbers, offset);
+    /// It reports what lies between these numbers; `new`: the place in the stream of what it holds of that and did not before.
+    pub fn keep_block(&mut self, numbers: (u64, u64), new: Option<Offset>) {
+        self.reorder.keep(self.rcv_nxt, numbers, new);
     }
 
     /// The next acknowledgments report the blocks that there are.

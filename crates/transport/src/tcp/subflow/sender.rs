@@ -379,11 +379,10 @@ impl<P: Sendable> Subflow<P> {
             self.board.find_losses(DUP_THRESH);
         } else {
             let (v, rack, sacked) = (control.view(), &self.rack, self.board.sacked());
-            let detection = &self.detection;
+            let as_linux = self.detection.is_as_linux();
             let rtt_and_reo_wnd = || rack.rtt_and_reo_wnd(v.min_rtt, v.srtt, v.phase != Phase::Open, sacked);
-            let (found, next) =
-                self.board.find_losses_by_time((rack.latest, || detection.is_as_linux()), rtt_and_reo_wnd, now);
-            newly_lost = found && self.detection.is_as_linux();
+            let (found, next) = self.board.find_losses_by_time((rack.latest, as_linux), rtt_and_reo_wnd, now);
+            newly_lost = found && as_linux;
             self.rack.timer = if self.rtt.ticks { Rack::patience_in_ticks(now, next) } else { next };
         }
         // For Linux what was lost during a recovery, behind its end, is another loss when that is over, though it was sent again
