@@ -2,14 +2,13 @@
 
 The clock is virtual on both sides, links lose the same packets from the same seeds, and a guest has no other noise:
 what is left is how the two transports differ. Ours has the kernel's form of Reno and CUBIC, and all keys of `tcp` that
-make it send and receive as Linux does (`exact`). Each point has a guest of its own. The guest's
-kernel is that of the variable MPTCPLAB_KERNEL, or the only one there is; a control that it lacks is left out.
+make it send and receive as Linux does (`exact`). Each point has a guest to itself. The guest's kernel is that of the
+variable MPTCPLAB_KERNEL, or the only one there is; a control that it lacks is left out.
 
 What was measured is kept in `engines.json` where the study is started, kernel by kernel and seed by seed; what is
 there is not run again, so that an interrupted study goes on, and a larger MPTCPLAB_SEEDS, MPTCPLAB_BULK_SEEDS (bulk
-transfers) or MPTCPLAB_LARGE_SEEDS (16 MB) adds to it. For each control and seed, files up to 4 MB take about 55 s of
-one core, those of 16 MB 200 s, and bulk transfers 100 s. With MPTCPLAB_FIRST_DIFFERENCES=1 the packets of all points
-that are far apart are compared too.
+transfers) or MPTCPLAB_LARGE_SEEDS (16 MB) adds to it. Five controls take eight minutes on two cores. With
+MPTCPLAB_FIRST_DIFFERENCES=1 the packets of all points that are far apart are compared too.
 """
 
 import os
@@ -37,7 +36,7 @@ BULK_S: Final = 10
 ALONE_BULK_S: Final = 5
 """Of a bulk transfer whose packets are compared."""
 AT_A_TIME: Final = 1
-"""Points of one guest. Others beside it would use its only processor, and where two paths have losses that changes a transfer."""
+"""Points of one guest. They would share its only processor, which changes transfers over lossy paths."""
 CONTROLS: Final = ("reno", "cubic", "lia", "olia", "balia")
 SURE: Final = 3.0
 """Standard errors from 0 at which a difference counts as one of the transports, not of the seeds."""
