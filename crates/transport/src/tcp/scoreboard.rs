@@ -626,18 +626,17 @@ impl<P: Sendable> Scoreboard<P> {
     /// Loss detection by time (RFC 8985 §6.2 step 5): a segment is lost when one that was sent after it, at
     /// `latest` = (send time, end), was delivered, and the `patience` is over since it was sent itself: a round trip and the
     /// reordering window. Answers whether one was found, and when the next would be if nothing else arrives, or never.
-    /// `by_repairs`: the delivery of what was sent again tells of what lies beyond it, too, where the peer has nothing of that.
     #[inline(always)]
     pub fn find_losses_by_time(
         &mut self,
-        (latest, by_repairs): ((Instant, u64), bool),
+        latest: (Instant, u64),
         patience: impl Fn() -> Duration,
         now: Instant,
     ) -> (bool, Instant) {
-        let ahead =
-            |s: &Sent<P>| s.seq < self.highest_delivered || by_repairs && sent_after(latest, (s.sent_at, s.end()));
-        if self.sacked + self.retransmitted == 0 && !self.sent.front().is_some_and(ahead) {
-            return (false, Instant::NEVER); // nothing was delivered ahead of what is outstanding, sent once or again
+        let first = self.sent.front();
+        let waits = first.is_some_and(|first| sent_after(latest, (first.sent_at, first.end())));
+        if self.sacked + self.retransmitted == 0 && !waits {
+            return (false, Instant::NEVER); // nothing that was delivered was sent after what is outstanding
         }
         if let Some(found) = &self.found
             && found.resent.front().is_none_or(|resent| resent.0 > latest.0)

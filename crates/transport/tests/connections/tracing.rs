@@ -163,6 +163,20 @@ fn a_probe_that_repairs_the_tail_is_told_as_probe_and_as_loss() {
     assert_eq!(windows(&recorder.events(), WindowReason::TailLossProbe).len(), 1);
 }
 
+/// The last of all is lost with one before it. Nothing behind it can tell, but the retransmission of the other does, which was sent later
+/// (RFC 8985 §6.2 step 5): no timeout.
+#[test]
+fn a_tail_that_is_lost_with_another_is_found_by_the_retransmission() {
+    let last = SIZE.div_ceil(MSS);
+    let lost: &'static [u64] = Box::leak(vec![last - 4, last].into_boxed_slice());
+    let told = tcp(TcpOptions::default(), path(), lost);
+    assert_eq!(
+        losses(&told),
+        [(seq(last - 4), MSS, LossRule::RackTime), (seq(last), SIZE - (last - 1) * MSS, LossRule::RackTime)]
+    );
+    assert_eq!(again(&told).iter().map(|(_, why)| *why).collect::<Vec<_>>(), [Sent::Retransmission; 2]);
+}
+
 #[test]
 fn a_loss_that_was_none_is_told_with_what_shows_it() {
     let stalled = Path { stall_ns: vec![(350 * MS, 950 * MS)], ..path() };

@@ -114,7 +114,7 @@ mod tests {
         b.selectively_acknowledge(&[block], u64::from, Instant::from_nanos(300), &mut Delivered::default());
         assert_eq!(
             b.find_losses_by_time(
-                ((Instant::from_nanos(200), 1602), false),
+                (Instant::from_nanos(200), 1602),
                 || Duration::from_nanos(50),
                 Instant::from_nanos(300)
             ),

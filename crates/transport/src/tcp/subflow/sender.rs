@@ -12,7 +12,7 @@ use crate::tcp::rack::{Probe, Rack};
 use crate::tcp::recovery::{Frto, Recovery};
 use crate::tcp::scoreboard::{Copies, Delivered};
 use crate::time::{Duration, Instant};
-use crate::trace::WindowReason;
+use crate::trace::{Spurious, WindowReason};
 
 /// RFC 6675 §2: DupThresh.
 const DUP_THRESH: u32 = 3;
@@ -74,6 +74,7 @@ impl<P: Sendable> Subflow<P> {
             && self.board.is_unmarked()
             && self.detection.is_by_time()
             && self.rack.probe.is_none()
+            && self.rack.timer.is_never()
             && self.rtt.backoff == 0
             && !self.probe_due
             && self.pacing.is_none()
@@ -170,6 +171,11 @@ impl<P: Sendable> Subflow<P> {
         if let Some(spurious) = self.is_spurious(arrival, &delivered, duplicate_end, control.view().phase) {
             self.notes.spurious = Some(spurious);
             self.undo(now, control);
+            // It was the original that arrived: what was taken for a delivery of the retransmission (RFC 8985 §6.2 step 2 has no
+            // sign but the smallest RTT) would tell of new losses at once. In Linux it does.
+            if spurious == Spurious::FRto && !as_linux {
+                (delivered.latest, self.rack.latest) = Default::default();
+            }
         }
         if as_linux {
             self.rack.delivered_as_linux(&delivered, in_order_at, now);
@@ -381,7 +387,7 @@ impl<P: Sendable> Subflow<P> {
             let (v, rack, sacked) = (control.view(), &self.rack, self.board.sacked());
             let as_linux = self.detection.is_as_linux();
             let rtt_and_reo_wnd = || rack.rtt_and_reo_wnd(v.min_rtt, v.srtt, v.phase != Phase::Open, sacked);
-            let (found, next) = self.board.find_losses_by_time((rack.latest, as_linux), rtt_and_reo_wnd, now);
+            let (found, next) = self.board.find_losses_by_time(rack.latest, rtt_and_reo_wnd, now);
             newly_lost = found && as_linux;
             self.rack.timer = if self.rtt.ticks { Rack::patience_in_ticks(now, next) } else { next };
         }
