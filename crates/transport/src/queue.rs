@@ -89,6 +89,8 @@ pub trait Kept<P>: Clone + std::fmt::Debug {
 
 /// A send queue. Places count from the first byte ever written.
 pub trait SendQueue<P>: Default + std::fmt::Debug {
+    /// Whether it has bytes, which [`release`](Self::release) gives up.
+    const KEEPS: bool;
     /// Appends; answers how many bytes that was.
     fn push(&mut self, payload: P) -> u64;
     /// The bytes `[offset, offset + len)`; they were written and not released.
@@ -102,6 +104,8 @@ pub trait SendQueue<P>: Default + std::fmt::Debug {
 pub struct SpanQueue;
 
 impl SendQueue<Span> for SpanQueue {
+    const KEEPS: bool = false;
+
     fn push(&mut self, payload: Span) -> u64 {
         u64::from(payload.len)
     }
@@ -188,6 +192,8 @@ pub struct ByteQueue {
 }
 
 impl SendQueue<Vec<u8>> for ByteQueue {
+    const KEEPS: bool = true;
+
     fn push(&mut self, payload: Vec<u8>) -> u64 {
         let len = payload.len() as u64;
         self.bytes.extend(payload);

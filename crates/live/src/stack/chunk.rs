@@ -48,6 +48,8 @@ pub struct ChunkQueue {
 }
 
 impl SendQueue<Chunk> for ChunkQueue {
+    const KEEPS: bool = true;
+
     fn push(&mut self, payload: Chunk) -> u64 {
         let len = payload.0.len() as u64;
         if len > 0 {

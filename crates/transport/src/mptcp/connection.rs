@@ -403,7 +403,7 @@ impl<P: Sendable> Connection<P> {
             if owes {
                 self.due.twice = Some(r as u8);
             } else {
-                subflow.acknowledge_now();
+                subflow.acknowledge_opened(self.clock);
                 self.due.acks.insert(r);
                 self.due.pushed.insert(r);
             }
@@ -432,7 +432,7 @@ impl<P: Sendable> Connection<P> {
             if self.config.tcp.receiver == Receiver::Linux && self.subflows[r].has_pieces() {
                 continue;
             }
-            if self.subflows[r].is_synchronised() && self.subflows[r].acknowledge_read() {
+            if self.subflows[r].is_synchronised() && self.subflows[r].acknowledge_read(self.clock) {
                 self.due.acks.insert(r);
                 if self.config.tcp.receiver == Receiver::Linux && !left_before {
                     self.due.pushed.insert(r);

@@ -425,6 +425,10 @@ impl PacketScheduler for Linux {
         self.held
     }
 
+    fn page_end(&self, place: u64) -> Option<u64> {
+        Some(place + self.pages.piece_bytes(place)).filter(|&end| end > place)
+    }
+
     fn repair(&self) -> Repair {
         Repair::Kernel
     }

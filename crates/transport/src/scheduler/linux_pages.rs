@@ -174,6 +174,7 @@ mod tests {
         // 91,136 are reached in the third page, which was taken whole: 98,184 and three descriptions.
         assert_eq!((ends(&pages), pages.full), (vec![32_728, 65_456, 98_184], true));
         assert_eq!((pages.held(0), pages.held(50_000)), (98_304, 48_304));
+        assert_eq!(pages.piece_bytes(40_000), 25_456, "what is left of the second");
         assert_eq!((pages.piece_bytes(0), pages.piece_bytes(32_728), pages.piece_bytes(98_184)), (32_728, 32_728, 0));
         pages.release(50_000);
         assert_eq!(pages.held(50_000), 48_264, "the first is gone with its description");

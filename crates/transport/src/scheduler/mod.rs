@@ -181,6 +181,12 @@ pub trait PacketScheduler: std::fmt::Debug + Send {
         false
     }
 
+    /// Where the page ends that has the byte at `place` of the stream, in bytes; none where that is not known. Asked under
+    /// [`Repair::Kernel`] when the oldest page is to be sent once more.
+    fn page_end(&self, _place: u64) -> Option<u64> {
+        None
+    }
+
     /// Whether it answers as [`MinRtt`] does as long as the window has room for a full segment, and has nothing to say
     /// [when idle](Self::when_idle) then: the transport need not ask. Asked once for each connection.
     fn is_smallest_rtt(&self) -> bool {
@@ -253,6 +259,10 @@ impl PacketScheduler for Scheduler {
 
     fn holds_data(&self) -> bool {
         each!(self, s => s.holds_data())
+    }
+
+    fn page_end(&self, place: u64) -> Option<u64> {
+        each!(self, s => s.page_end(place))
     }
 
     fn is_smallest_rtt(&self) -> bool {

@@ -2,7 +2,8 @@
 //! where Linux does: as long as its quick-ACK budget lasts, and what was pushed when the application has read it all.
 //!
 //! Linux (6.12) renews the budget with each segment that lets it announce a larger window, so it covers most of a
-//! connection's slow start. A receiver as Linux's also refills it after a pause of more than an RTO.
+//! connection's slow start. A receiver as Linux's has it from the first data in order on, and refills it after a pause of more than an RTO and
+//! after a duplicate.
 
 use crate::TcpOptions;
 use crate::tcp::wheel;
@@ -34,12 +35,15 @@ pub struct Acknowledging {
     bytes: u16,
     /// The low bits of the millisecond at which the timer of the one that was delayed last expires.
     timer_ms: u16,
-    /// The low bits of the milliseconds at which data came behind a hole last, and at which an acknowledgment of such had waited enough.
-    hole_ms: u16,
+    /// The low bits of the milliseconds at which data came last, and at which an acknowledgment became due since then without a look at the
+    /// clock, where the receiver is as Linux's.
+    came_ms: u16,
     waited_ms: u16,
     /// The retransmission timeout, where the receiver is as Linux's, at most 65,535 ms.
     rto_ms: u16,
     quick: u16,
+    /// What `quick` begins with, which a receiver as Linux's has only from the first data in order on.
+    budget: u16,
     /// At most 255, and half a second: what an idle connection takes counts.
     every: u8,
     /// A delay of more than Linux's shortest is at most so many milliseconds, where the receiver is as Linux's; 0: it is not.
@@ -48,6 +52,8 @@ pub struct Acknowledging {
     late_ms: u8,
     /// Data goes out in answer to what comes in: acknowledgments wait for it.
     answers: bool,
+    /// There was a budget when data came last, where the receiver is as Linux's.
+    spends: bool,
 }
 
 impl Acknowledging {
@@ -61,14 +67,16 @@ impl Acknowledging {
             pending: 0,
             bytes: 0,
             timer_ms: 0,
-            hole_ms: 0,
-            waited_ms: 0,
+            came_ms: 0,
+            waited_ms: u16::MAX,
             rto_ms: 0,
             quick: options.quick_acks.min(u16::MAX.into()) as u16,
+            budget: options.quick_acks.min(u16::MAX.into()) as u16,
             every: options.segments_per_ack.clamp(1, 255) as u8,
             most_ms: 0,
             late_ms: 0,
             answers: false,
+            spends: false,
         }
     }
 
@@ -103,6 +111,9 @@ impl Acknowledging {
 
     /// Delays are Linux's, of an end whose round trip and retransmission timeout take so long.
     pub fn delay_as_linux(&mut self, srtt: Duration, rto: Duration) {
+        if self.last_at.is_zero() {
+            self.quick = 0;
+        }
         self.rto_ms = rto.as_nanos().div_ceil(1_000_000).min(u16::MAX.into()) as u16;
         self.most_ms = srtt.as_nanos().div_ceil(1_000_000).clamp(ATO_MIN_MS, ATO_MAX_MS) as u8;
     }
@@ -128,7 +139,19 @@ impl Acknowledging {
     /// back, and after a long one the sender is in slow start. The RTO, which bounds the delay too, is no less than [`ATO_MAX_MS`] there.
     #[cold]
     fn adapt(&mut self, now: Instant) {
+        self.note_arrival(now);
+        // With the last of the budget the delay goes back to the least (`tcp_dec_quickack_mode`).
+        if self.spends && self.quick == 0 {
+            self.set_delay_ms(ATO_MIN_MS);
+        }
+        self.follow_pause(now);
+        self.spends = self.quick > 0;
+    }
+
+    fn follow_pause(&mut self, now: Instant) {
         if self.last_at.is_zero() {
+            // What the window's growth with this segment adds (`window_grew`) comes on top.
+            self.quick = self.quick.max(self.budget | self.quick & 1);
             return;
         }
         let (pause_ms, delay_ms) = (now.as_millis() - self.last_at.as_millis(), self.delay_ms());
@@ -138,6 +161,17 @@ impl Acknowledging {
             self.set_delay_ms(delay_ms / 2 + pause_ms);
         } else if pause_ms > self.rto_ms.into() {
             self.quick = self.quick.max(QUICK);
+        }
+    }
+
+    /// All of a segment was there already: for Linux its sender needs acknowledgments soon (`tcp_enter_quickack_mode`). The one of this
+    /// counts where something waits or the segment is the `last` that came; of an earlier one it leaves unplanned (`tcp_send_dupack`).
+    #[cold]
+    pub fn duplicate_came(&mut self, last: bool) {
+        if self.most_ms != 0 {
+            self.quick = self.quick.max(QUICK) - u16::from(last && self.pending == 0);
+            self.answers = false;
+            self.set_delay_ms(ATO_MIN_MS);
         }
     }
 
@@ -182,17 +216,28 @@ impl Acknowledging {
             self.deadline = (now + wait).min(self.stale_timer(now));
         }
         self.pending = self.pending.saturating_add(1);
-        self.hole_ms = now.as_millis() as u16;
+        self.spends |= self.quick > 0;
+        self.note_arrival(now);
     }
 
-    /// By how many milliseconds the timestamp of an acknowledgment is older than that, for Linux: the timer of one that waited for others
-    /// does not look at the clock (`tcp_compressed_ack_kick`), which was read when the last of them came.
+    fn note_arrival(&mut self, now: Instant) {
+        self.came_ms = now.as_millis() as u16;
+        self.waited_ms = self.came_ms.wrapping_sub(1);
+    }
+
+    /// By how many milliseconds the timestamp of an acknowledgment is older than that, for Linux: neither the timer of one that waited for
+    /// others (`tcp_compressed_ack_kick`) nor the application that reads (`tcp_cleanup_rbuf`) looks at the clock, which was read when data came.
     #[cold]
     pub fn stamp_age_ms(&self, now: Instant) -> u32 {
         let now_ms = now.as_millis() as u16;
-        let age_ms = if self.waited_ms == now_ms { now_ms.wrapping_sub(self.hole_ms) } else { 0 };
-        // No longer than the wait.
-        if age_ms <= 2 { age_ms.into() } else { 0 }
+        if self.waited_ms == now_ms { now_ms.wrapping_sub(self.came_ms).into() } else { 0 }
+    }
+
+    /// One is due as the application has read.
+    #[cold]
+    pub fn due_by_reading(&mut self, now: Instant) {
+        self.now = true;
+        self.waited_ms = now.as_millis() as u16;
     }
 
     /// When the timer of the last delayed acknowledgment expires, which another one has overtaken: the kernel lets it run, and sends
@@ -223,8 +268,10 @@ impl Acknowledging {
 
     /// The application has read everything. Answers whether an acknowledgment is due now: of what was pushed.
     #[cold]
-    pub fn read_all(&mut self) -> bool {
-        self.now |= self.pushed && self.pending > 0 && !self.answers;
+    pub fn read_all(&mut self, now: Instant) -> bool {
+        if self.pushed && self.pending > 0 && !self.answers && !self.now {
+            self.due_by_reading(now);
+        }
         self.now
     }
 
@@ -324,6 +371,54 @@ mod tests {
         assert!(!ack.is_due_by_count(Instant::from_millis(100)), "the hole is filled");
     }
 
+    /// `tcp_event_data_recv` hands the budget out, which data behind a hole does not come to. The window may grow with that.
+    #[test]
+    fn linux_has_a_budget_from_the_first_data_in_order_on() {
+        let mut ack = Acknowledging::new(&TcpOptions::default());
+        ack.delay_as_linux(Duration::from_millis(50), Duration::from_millis(250));
+        assert!(!ack.has_budget());
+        ack.window_grew();
+        assert!(ack.has_budget());
+        ack.data_at_hole(us(1_000), Duration::ZERO);
+        ack.sent();
+        assert!(!ack.has_budget());
+        ack.hole_filled(us(2_000));
+        assert_eq!((0..20).take_while(|n| acknowledged_at_once(&mut ack, 3 + n)).count(), 16);
+    }
+
+    /// Of 65 ms, to which pauses of 30 and 40 have lengthened the delay, 40 are left when the budget of a pause beyond the RTO is spent.
+    #[test]
+    fn a_budget_that_is_spent_shortens_linuxs_delay() {
+        let mut ack = as_linux(100_000);
+        for at_ms in [100, 130, 170, 600] {
+            ack.data_in_order(Instant::from_millis(at_ms), 1_448, 1_448);
+            assert!(at_ms < 170 || ack.delay_ms() == 65);
+            if at_ms < 600 {
+                ack.sent();
+            }
+        }
+        for n in 0..16 {
+            assert!(ack.now, "{n}");
+            ack.sent();
+            ack.data_in_order(Instant::from_millis(632 + 32 * n), 1_448, 1_448);
+        }
+        assert_eq!((ack.now, ack.delay_ms()), (false, 40 / 2 + 32));
+    }
+
+    #[test]
+    fn after_a_duplicate_linux_acknowledges_sixteen_at_once() {
+        let at_once = |mut ack: Acknowledging, last| {
+            ack.spend_budget();
+            ack.data_in_order(us(1_000), 1_448, 1_448);
+            ack.sent();
+            ack.duplicate_came(last);
+            ack.sent();
+            (0..20).take_while(|n| acknowledged_at_once(&mut ack, 2 + n)).count()
+        };
+        assert_eq!([false, true].map(|last| at_once(as_linux(100_000), last)), [16, 15]);
+        assert_eq!(at_once(Acknowledging::new(&TcpOptions::default()), true), 0);
+    }
+
     /// The RTO is 300 ms, and the last segment in order came at 100 ms.
     #[test]
     fn after_a_pause_of_more_than_an_rto_segments_are_acknowledged_at_once() {
@@ -357,6 +452,15 @@ mod tests {
         ack.sent();
         ack.data_at_hole(us(764_800), Duration::ZERO);
         assert_eq!(ack.stamp_age_ms(us(764_800)), 0);
+        ack.sent();
+        // One that leaves as the application reads what another subflow has brought; and one of a delay that is over.
+        ack.due_by_reading(us(781_200));
+        assert_eq!(ack.stamp_age_ms(us(781_200)), 17);
+        ack.sent();
+        ack.data_in_order(us(790_000), 1_448, 1_448);
+        let deadline = ack.deadline;
+        ack.expire(deadline);
+        assert_eq!(ack.stamp_age_ms(deadline), 0);
     }
 
     /// Linux 6.12 over 30 Mbit/s and 133 ms: an acknowledgment was delayed at 801 ms, and what waited behind a hole left at 842.
@@ -443,11 +547,11 @@ mod tests {
         let pushed = |ack: &mut Acknowledging, now| {
             ack.data_in_order(now, 1_448, 1_448);
             ack.pushed = true;
-            ack.read_all()
+            ack.read_all(now)
         };
         let mut ack = Acknowledging::new(&TcpOptions { quick_acks: 1, ..TcpOptions::default() });
         acknowledged(&mut ack, 2, 0);
-        assert!(ack.is_pending() && !ack.read_all(), "the second waits: it was not pushed");
+        assert!(ack.is_pending() && !ack.read_all(Instant::from_millis(2)), "the second waits: it was not pushed");
         ack.sent();
         assert!(pushed(&mut ack, Instant::from_millis(3)));
         ack.sent();

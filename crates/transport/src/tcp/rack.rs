@@ -90,6 +90,10 @@ impl Rack {
         }
     }
 
+    pub fn has_seen_reordering(&self) -> bool {
+        self.reordering
+    }
+
     /// A D-SACK: something was sent again in vain, so segments may come later than thought (§6.2 step 4).
     pub fn duplicate_reported(&mut self, snd_una: u64, snd_nxt: u64) {
         if snd_una >= self.raised_below {
@@ -119,26 +123,31 @@ impl Rack {
     }
 
     /// §7.2: schedules a probe at two smoothed round trips from now, at the latest when the retransmission timer would
-    /// expire, in place of it. `rto`: when that is, and whether timers are Linux's.
+    /// expire, in place of it.
     #[inline(always)]
-    pub fn arm_probe(&mut self, now: Instant, srtt: Duration, outstanding: u32, rto: (Instant, bool)) {
+    pub fn arm_probe(&mut self, now: Instant, srtt: Duration, outstanding: u32, rto_at: Instant) {
         // §7.3: probes without an RTT sample between them could hide for good that the round trip has grown.
+        self.probe_at = if self.sampled { (now + Self::pto(srtt, outstanding)).min(rto_at) } else { Instant::NEVER };
+    }
+
+    /// The same with timers as Linux's, which waits two ticks longer for several segments (`TCP_TIMEOUT_MIN_US`).
+    #[cold]
+    pub fn arm_probe_in_ticks(&mut self, now: Instant, srtt: Duration, outstanding: u32, rto_at: Instant) {
         if !self.sampled {
             self.probe_at = Instant::NEVER;
             return;
         }
-        let pto = if !srtt.is_zero() && outstanding != 1 { 2 * srtt } else { Self::rare_pto(srtt) };
-        let (rto_at, ticks) = rto;
-        let at = if ticks { self.expiry_in_ticks(now, pto, outstanding) } else { now + pto };
-        self.probe_at = at.min(rto_at);
+        let pto = Self::pto(srtt, outstanding);
+        let wait = if outstanding == 1 { pto } else { pto + LEAST_LINUX };
+        let left = if rto_at > now { rto_at - now } else { wait };
+        let (at, tick) = wheel::expiry(now, wait.min(left));
+        self.probe_at = at;
+        self.late_ms = (at.as_millis() - tick.as_millis()).min(255) as u8;
     }
 
-    /// Linux waits two ticks longer for several segments (`TCP_TIMEOUT_MIN_US`).
-    #[cold]
-    fn expiry_in_ticks(&mut self, now: Instant, pto: Duration, outstanding: u32) -> Instant {
-        let (at, tick) = wheel::expiry(now, if outstanding == 1 { pto } else { pto + LEAST_LINUX });
-        self.late_ms = (at.as_millis() - tick.as_millis()).min(255) as u8;
-        at
+    #[inline(always)]
+    fn pto(srtt: Duration, outstanding: u32) -> Duration {
+        if !srtt.is_zero() && outstanding != 1 { 2 * srtt } else { Self::rare_pto(srtt) }
     }
 
     /// When Linux looks for losses again that there will be `at`: two ticks later (`tcp_rack_mark_lost`).
@@ -216,17 +225,19 @@ mod tests {
     #[test]
     fn the_probe_waits_for_a_delayed_ack_when_one_segment_is_out() {
         let mut rack = Rack { sampled: true, ..Rack::new() };
-        rack.arm_probe(Instant::ZERO, 50 * MS, 4, (Instant::from_millis(1_000), false));
+        rack.arm_probe(Instant::ZERO, 50 * MS, 4, Instant::from_millis(1_000));
         assert_eq!(rack.probe_at, Instant::from_millis(100));
-        rack.arm_probe(Instant::ZERO, 50 * MS, 1, (Instant::from_millis(1_000), false));
+        rack.arm_probe(Instant::ZERO, 50 * MS, 1, Instant::from_millis(1_000));
         assert_eq!(rack.probe_at, Instant::from_millis(300));
-        rack.arm_probe(Instant::ZERO, 50 * MS, 1, (Instant::from_millis(250), false));
+        rack.arm_probe(Instant::ZERO, 50 * MS, 1, Instant::from_millis(250));
         assert_eq!(rack.probe_at, Instant::from_millis(250), "in place of the retransmission timer");
         // Linux: 102 ms are in steps of eight, and 300 that wait for the acknowledgment too.
-        rack.arm_probe(Instant::ZERO, 50 * MS, 4, (Instant::from_millis(1_000), true));
+        rack.arm_probe_in_ticks(Instant::ZERO, 50 * MS, 4, Instant::from_millis(1_000));
         assert_eq!((rack.probe_at, rack.probe_tick()), (Instant::from_millis(108), Instant::from_millis(102)));
-        rack.arm_probe(Instant::ZERO, 50 * MS, 1, (Instant::from_millis(1_000), true));
+        rack.arm_probe_in_ticks(Instant::ZERO, 50 * MS, 1, Instant::from_millis(1_000));
         assert_eq!((rack.probe_at, rack.probe_tick()), (Instant::from_millis(308), Instant::from_millis(300)));
+        rack.arm_probe_in_ticks(Instant::ZERO, 50 * MS, 4, Instant::from_millis(90));
+        assert_eq!((rack.probe_at, rack.probe_tick()), (Instant::from_millis(92), Instant::from_millis(90)));
         let looks_at = |us: u64| Rack::patience_in_ticks(Instant::from_millis(7), Instant::from_nanos(us * 1_000));
         assert_eq!((looks_at(9_500), looks_at(7_000)), (Instant::from_millis(13), Instant::from_millis(10)));
     }

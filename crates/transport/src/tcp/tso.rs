@@ -36,7 +36,7 @@ pub struct Ready {
 }
 
 /// What a subflow heard of and was given when a group of it was put off: nothing else ends that, unless it is pushed.
-type Occasion = (u64, u64, u32, u64);
+type Occasion = (u64, u64, (u32, u64), u64);
 
 /// The groups of a subflow.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +93,8 @@ impl Groups {
         }
         self.buffer_end = ready.edges.nxt + waiting.first;
         let most = self.most(view, ready.segment);
-        let occasion = (ready.edges.una, ready.edges.nxt + waiting.bytes, view.in_flight, view.cwnd.to_bits());
+        let end = ready.edges.nxt + waiting.bytes;
+        let occasion = (ready.edges.una, end, (view.in_flight, self.told), view.cwnd.to_bits());
         if self.put_off == Some(occasion) || self.should_wait(ready, waiting, view, most) {
             self.put_off = Some(occasion);
             return false;
@@ -400,6 +401,13 @@ mod tests {
         assert!(pushed.may_send_bound(at(200_000_000), waiting(), &full), "the application has written");
         let more = Waiting { bytes: 61_424, ..waiting() };
         assert!(groups.may_send_bound(at(200_000_000), more, &full), "more is bound, and the pause was long");
+        let mut told = Groups { last_at: groups.last_at, ..Groups::default() };
+        assert!(
+            !told.may_send_bound(at(100_500_000), waiting(), &full)
+                && !told.may_send_bound(at(200_000_000), waiting(), &full)
+        );
+        told.tell(0, std::iter::empty(), 1_448);
+        assert!(told.may_send_bound(at(200_000_000), waiting(), &full), "the peer has told of more");
         // Of a segment and a short one only the first leaves, and the other 5 ms later: two groups.
         let (mut groups, room) = (Groups::default(), view(190.0, 180));
         let short = Waiting { bytes: 1_520, first: 1_520, more: false, closed: false, tail_waits: false };

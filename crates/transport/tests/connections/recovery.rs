@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
+use crate::common::{CLIENT, Log, MS, Pair, Path, SECOND, SERVER, mptcp_options, transfer};
 use transport::congestion::{Ack, Choice, Classic, CongestionControl, Phase, Reno, Sample, View, Window};
-use transport::{Config, Event, Instant, LossDetection, Protocol, Statistics, SubflowId, TcpOptions};
+use transport::{Config, Event, Instant, LossDetection, Protocol, Receiver, Statistics, SubflowId, TcpOptions};
+use wire::MptcpOption;
 
 const SIZE: u64 = 400_000;
 
@@ -266,4 +267,33 @@ fn a_timeout_during_fast_recovery_is_a_timeout_for_the_control_too() {
     // Infinite; half the window; half of that.
     assert_eq!(ssthresh.len(), 3, "{ssthresh:?}");
     assert_eq!(ssthresh[2], (ssthresh[1] / 2.0).max(2.0));
+}
+
+/// The first data is lost. Whoever opened the connection knows from the next that the peer has its keys (RFC 8684 §3.1). Linux waits for
+/// the first, and its acknowledgments of the other nine and of the probe, with the keys and timestamps, have no room for SACK: 20 of 40
+/// octets and 12. A timeout follows, which the acknowledgment of all undoes: most was never sent again (`tcp_process_loss`).
+#[test]
+fn linux_repeats_its_keys_until_the_first_data() {
+    for (receiver, expected) in [(Receiver::Usual, (0, true, (0, 0))), (Receiver::Linux, (9 + 1, false, (1, 1)))] {
+        let mut config = Config::default();
+        config.tcp.receiver = receiver;
+        let mut pair = Pair::new(1, [config.clone(), config], vec![Path::clean(10 * MS)]);
+        let (mut lost, told) = (false, Log::default());
+        let seen = told.clone();
+        pair.tap(move |_, side, _, s| {
+            if side == CLIENT && lost {
+                let capable = mptcp_options(s).iter().any(|o| matches!(o, MptcpOption::MpCapable(_)));
+                seen.borrow_mut().push((capable, !s.options.sack.is_empty()));
+            }
+            let first = side == SERVER && s.payload.len > 0 && !lost;
+            lost |= first;
+            !first
+        });
+        transfer(&mut pair, SERVER, 40_000);
+        let told = told.borrow();
+        let capable = told.iter().filter(|(capable, _)| *capable).count();
+        let statistics = pair.connection(SERVER).statistics(SubflowId(0));
+        assert_eq!((capable, told[0].1, (statistics.timeouts, statistics.undone)), expected, "{told:?}");
+        assert!(told.iter().all(|(capable, sack)| !(*capable && *sack)));
+    }
 }

@@ -35,7 +35,7 @@ impl<P: Sendable> Lookup for Subflows<'_, P> {
             segments_lost: subflow.sent().retransmissions - repeats,
             timeouts,
             acknowledged_bytes: subflow.snd_una().saturating_sub(1), // the SYN is no data
-            heard: subflow.snd_una().saturating_sub(1) + subflow.times_told(),
+            heard: subflow.heard(),
             unacknowledged_bytes: subflow.snd_nxt() - subflow.snd_una(),
             queued_bytes: self.plan.and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.bytes()),
             queued_buffers: self.plan.and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.ranges() as u64),

@@ -272,12 +272,15 @@ impl<P: Sendable> Connection<P> {
             flags = flags | Flags::ECE | Flags::CWR; // RFC 3168 §6.1.1
         }
         let seq = 0;
-        let told = self.subflows[r].told_window();
+        let (told, edge) = (self.subflows[r].told_window(), self.rx.window.told_edge());
         let mut segment = self.segment(now, r, seq, flags);
         // RFC 7323 §2.2: the window of a SYN is not scaled.
         segment.window = first_window(&self.config, !passive).min(0xffff) as u16;
         self.subflows[r].have_told(told); // what it was told is in the SYN
         segment.options.dss = None;
+        if self.config.tcp.receiver == Receiver::Linux && self.is_established() {
+            self.rx.window.have_announced(edge);
+        }
         if !passive {
             segment.ack = 0;
             segment.options.timestamps =

@@ -94,6 +94,7 @@ impl<P: Sendable> Subflow<P> {
 mod tests {
     use super::super::fixture::{arrives, data, established};
     use super::*;
+    use crate::tcp::subflow::State;
     use crate::{Protocol, Receiver};
     use std::sync::Arc;
     use wire::Span;
@@ -133,6 +134,24 @@ mod tests {
         assert_eq!((comes(&mut c, us(3_200), 0), c.subflows[0].rcv_nxt()), (Some(0), 2_701));
         c.handle_timeout(us(4_100));
         assert!(c.transmit(us(4_100)).is_none(), "nothing is left to tell");
+    }
+
+    /// The last of five behind a hole ends the stream.
+    #[test]
+    fn the_end_behind_a_hole_waits_like_any() {
+        for (receiver_is, at_once) in [(Receiver::Linux, false), (Receiver::Usual, true)] {
+            let mut c = receiver();
+            Arc::make_mut(&mut c.config).tcp.receiver = receiver_is;
+            for n in 1..=4 {
+                comes(&mut c, us(n * 400), n);
+            }
+            let mut last = data(&c, 1 + 300 * 5, 300 * 5, 300, 0);
+            last.flags = last.flags | wire::Flags::FIN;
+            arrives(&mut c, us(2_000), 0, last);
+            assert_eq!(c.transmit(us(2_000)).is_some(), at_once);
+            comes(&mut c, us(3_000), 0);
+            assert_eq!((c.subflows[0].rcv_nxt(), c.subflows[0].state()), (1_802, State::CloseWait), "with the FIN");
+        }
     }
 
     #[test]

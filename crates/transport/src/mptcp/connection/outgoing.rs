@@ -179,6 +179,13 @@ impl<P: Sendable> Connection<P> {
         }
     }
 
+    /// What leaves as the application has read, of Linux's Multipath TCP, has the time at which data came.
+    pub(super) fn stamp_as_read(&mut self, now: Instant, r: usize, out: &mut Outgoing<P>) {
+        if out.form == Form::Compact {
+            out.compact.value = out.compact.value.wrapping_sub(self.subflows[r].acknowledging().stamp_age_ms(now));
+        }
+    }
+
     /// Data that follows what was sent before on subflow `r`, a FIN, or both.
     #[inline(never)]
     pub(super) fn first_transmission(
@@ -298,7 +305,7 @@ impl<P: Sendable> Connection<P> {
 
     /// A bare acknowledgment.
     pub(super) fn acknowledgment(&mut self, now: Instant, r: usize, segment: &mut Segment<P>) {
-        let seq = self.subflows[r].snd_nxt();
+        let (seq, edge) = (self.subflows[r].snd_nxt(), self.rx.window.told_edge());
         self.segment_into(now, r, seq, Flags::ACK, segment);
         let subflow = &self.subflows[r];
         if subflow.state() == State::SynReceived {
@@ -315,8 +322,13 @@ impl<P: Sendable> Connection<P> {
         } else if subflow.has_blocks() {
             let room = wire::MAX_OPTIONS_LEN - segment.options.len();
             self.subflows[r].sack_blocks(room, &mut segment.options.sack);
-            if let (Receiver::Linux, Some(stamps)) = (self.config.tcp.receiver, &mut segment.options.timestamps) {
+        }
+        if self.config.tcp.receiver == Receiver::Linux {
+            if let Some(stamps) = &mut segment.options.timestamps {
                 stamps.value = stamps.value.wrapping_sub(self.subflows[r].acknowledging().stamp_age_ms(now));
+            }
+            if self.level.is_multipath() && segment.options.dss.is_none() {
+                self.rx.window.have_announced(edge);
             }
         }
         self.attach_fail(r, segment);

@@ -178,11 +178,11 @@ impl<P: Sendable> Connection<P> {
     /// The next segment of what waits on the subflow, as far as its own window allows. False: nothing of it is needed any more.
     pub(super) fn send_waiting(&mut self, now: Instant, r: usize, out: &mut Outgoing<P>) -> bool {
         let mss = u64::from(self.views[r].mss).min(self.subflows[r].open());
-        let una = self.tx.una();
+        let (una, keeps) = (self.tx.una(), self.repair() == Repair::Kernel);
         let Some(plan) = &mut self.plan else { return false };
         while let Some((first, _)) = plan.queue(r).and_then(|queue| queue.first()) {
-            // What another subflow has brought in the meantime needs no bytes.
-            let from = first.from.max(una.min(first.to));
+            // What another subflow has brought in the meantime needs no bytes. In Linux it is in a socket that knows nothing of that.
+            let from = if keeps { first.from } else { first.from.max(una.min(first.to)) };
             let len = mss.min(first.to - from);
             // A copy does not run into new data: it would be one segment here and two there.
             let (len, new) = match first.kind {
@@ -224,6 +224,12 @@ impl<P: Sendable> Connection<P> {
         false
     }
 
+    /// Up to where the peer has acknowledged data that is not to be sent, where it has all up to `una`.
+    pub(super) fn bound_from(&self, una: Offset) -> Offset {
+        let keeps = self.plan.as_ref().filter(|_| self.repair() == Repair::Kernel);
+        keeps.and_then(|plan| plan.first_bound()).map_or(una, |bound| bound.min(una))
+    }
+
     /// Whether new data is bound ahead: then nobody but the scheduler takes any.
     pub(super) fn is_bound_ahead(&self) -> bool {
         self.plan.as_ref().is_some_and(|plan| plan.ahead)
@@ -261,6 +267,7 @@ mod tests {
     use super::super::fixture::established;
     use super::*;
     use crate::Protocol;
+    use crate::mptcp::state::silence::Silence;
     use wire::Span;
 
     /// Octets `from` to `to` are bound to subflow `r`, as a scheduler does it that looks ahead.
@@ -285,9 +292,27 @@ mod tests {
         c.offer(10_000);
         bind(&mut c, 1, 0, 3_000);
         assert_eq!(c.views[1].queued, 3);
-        c.tx.acknowledge(Offset::after(1_500));
+        c.tx.acknowledge(Offset::after(1_500), Offset::after(1_500));
         assert_eq!(waiting(&mut c), Some((1, 1_500, 1_000)));
         assert_eq!((c.views[1].queued, waiting(&mut c), c.views[1].queued), (1, Some((1, 2_500, 500)), 0));
+    }
+
+    /// In Linux what is bound is with its subflow, whatever others have brought; a queue keeps it until it has left.
+    #[test]
+    fn what_linux_has_bound_is_sent() {
+        let mut c = established(Protocol::Mptcp, 2);
+        c.silence = Some(Box::new(Silence::new(true)));
+        if let Some(silence) = &mut c.silence {
+            silence.hear(&c.subflows);
+        }
+        c.offer(10_000);
+        bind(&mut c, 1, 0, 3_000);
+        assert_eq!(c.bound_from(Offset::after(1_500)), Offset::FIRST);
+        c.tx.acknowledge(Offset::after(1_500), Offset::FIRST);
+        assert_eq!((waiting(&mut c), waiting(&mut c)), (Some((1, 0, 1_000)), Some((1, 1_000, 1_000))));
+        assert_eq!(c.bound_from(Offset::after(2_500)), Offset::after(2_000));
+        waiting(&mut c);
+        assert_eq!(c.bound_from(Offset::after(2_500)), Offset::after(2_500));
     }
 
     /// Minshall's form of Nagle's rule: a short segment waits for an earlier short one, not for full ones.

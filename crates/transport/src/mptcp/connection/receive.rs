@@ -4,6 +4,7 @@ use crate::mptcp::options::mptcp_options;
 use wire::{Compact, Dss, Flags, MptcpOption, SackBlocks, Segment};
 
 use super::Connection;
+use crate::Receiver;
 use crate::names::SubflowId;
 use crate::numbers::Dsn;
 use crate::queue::Sendable;
@@ -232,8 +233,13 @@ impl<P: Sendable> Connection<P> {
             self.receive_data(now, r, seq, &segment.options, payload);
         }
         if fin && open && self.subflows[r].state() != State::Closed {
-            self.subflows[r].note_peer_fin(seq + data_len);
-            self.owe_acknowledgment(r);
+            let subflow = &mut self.subflows[r];
+            subflow.note_peer_fin(seq + data_len);
+            // Data behind a hole is acknowledged as any by Linux, also with a FIN (`tcp_data_queue_ofo`).
+            let behind = data_len > 0 && seq + data_len > subflow.rcv_nxt();
+            if !(behind && self.config.tcp.receiver == Receiver::Linux) {
+                self.owe_acknowledgment(r);
+            }
         }
         self.receive_fin(now, r);
         self.progress_close(now);
@@ -339,11 +345,19 @@ impl<P: Sendable> Connection<P> {
         self.subflows[r].state() != State::Closed
     }
 
+    /// Whether the peer must have our keys to send a DATA_ACK here (RFC 8684 §3.1). Linux takes only the first data for that
+    /// (`check_fully_established`): while it is missing, acknowledgments repeat the keys and have no room for SACK.
+    fn shows_keys(&self, r: usize, seq: u64) -> bool {
+        self.config.tcp.receiver != Receiver::Linux || !self.owes_keys(r) || seq == 1
+    }
+
     /// What a segment says at the data level.
     fn receive_signal(&mut self, now: Instant, r: usize, place: (u64, u64), segment: &Segment<P>) {
         match segment.options.dss {
             Some(Dss { data_ack: Some(number), .. }) => {
-                self.note_fully_established(now);
+                if self.shows_keys(r, place.0) {
+                    self.note_fully_established(now);
+                }
                 let reference = self.numbers.ours(self.tx.una());
                 let ahead = self.numbers.our_place(Dsn::nearest(number, reference));
                 let (sent, fin) = (self.tx.nxt(), u64::from(self.ending.is_data_fin_sent()));

@@ -6,7 +6,7 @@
 use super::Connection;
 use crate::offset::Offset;
 use crate::queue::Sendable;
-use crate::scheduler::SubflowSet;
+use crate::scheduler::{PacketScheduler, SubflowSet};
 use crate::tcp::subflow::Subflow;
 use crate::time::Instant;
 use crate::trace::ReinjectionReason;
@@ -27,7 +27,7 @@ impl<P: Sendable> Connection<P> {
         for (r, subflow) in self.subflows.iter().enumerate().filter(|&(r, _)| self.views[r].active) {
             let Some(silent) = silence.of_mut(r) else { continue };
             if subflow.board().is_empty() && !self.plan.as_ref().is_some_and(|plan| plan.waits_on(r)) {
-                silent.since = (subflow.snd_una(), 0);
+                // How long nothing was heard of one with nothing under way stays as it was.
                 if idle.is_none_or(|i: usize| self.views[i].backup && !self.views[r].backup) {
                     idle = Some(r);
                 }
@@ -35,10 +35,10 @@ impl<P: Sendable> Connection<P> {
                 // Of one that was heard of, the count ends and begins again only a period later.
                 let periods = match silent.since {
                     (_, 0) => 1,
-                    (una, periods) if una == subflow.snd_una() => periods + 1,
+                    (heard, periods) if heard == subflow.heard() => periods + 1,
                     _ => 0,
                 };
-                silent.since = (subflow.snd_una(), periods);
+                silent.since = (subflow.heard(), periods);
                 fewest_periods = fewest_periods.min(periods);
             }
         }
@@ -57,7 +57,9 @@ impl<P: Sendable> Connection<P> {
         self.silence = Some(silence);
         if let Some(r) = idle {
             let una = self.tx.una();
-            let to = self.tx.nxt().min(Offset::after((una.octets() / PAGE_BYTES + 1).saturating_mul(PAGE_BYTES)));
+            let place = una.octets();
+            let end = self.scheduler.page_end(place).unwrap_or((place / PAGE_BYTES + 1).saturating_mul(PAGE_BYTES));
+            let to = self.tx.nxt().min(Offset::after(end));
             self.bind(SubflowSet::one(r), una, to, true);
             self.tell_queued(self.clock(), None, (una, to), ReinjectionReason::DataTimeout);
         }
@@ -91,7 +93,7 @@ impl<P: Sendable> Connection<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{established, sent};
+    use super::super::fixture::{arrives, established, sent, signal};
     use crate::Protocol;
     use crate::mptcp::state::silence::Silence;
     use crate::offset::Offset;
@@ -113,11 +115,31 @@ mod tests {
         if let Some(silence) = &mut c.silence {
             silence.hear(&c.subflows);
         }
-        c.tx.acknowledge(Offset::after(9_944));
+        c.tx.acknowledge(Offset::after(9_944), Offset::after(9_944));
         c.retransmit_oldest_page();
         let waits = |c: &mut super::Connection<wire::Span>| c.plan_mut().queue(1).map_or(0, |queue| queue.bytes());
         assert_eq!(waits(&mut c), 22_784);
         c.retransmit_oldest_page();
         assert_eq!(waits(&mut c), 22_784);
+    }
+
+    /// `mptcp_subflow_get_retrans` looks at the count of none that has nothing under way.
+    #[test]
+    fn how_long_nothing_was_heard_of_one_that_is_idle_stays() {
+        let mut c = established(Protocol::Mptcp, 1);
+        c.silence = Some(Box::new(Silence::new(true)));
+        c.offer(1_000);
+        assert_eq!(sent(&mut c, Instant::from_millis(1)), [(0, 0, 1_000)]);
+        if let Some(silence) = &mut c.silence {
+            silence.hear(&c.subflows);
+        }
+        let periods = |c: &super::Connection<wire::Span>| c.silence.as_ref().map(|silence| silence.of(0).since.1);
+        c.retransmit_oldest_page();
+        assert_eq!(periods(&c), Some(1));
+        let all = signal(&c, 1, 1_001, 1_000);
+        arrives(&mut c, Instant::from_millis(11), 0, all);
+        assert!(c.subflows[0].board().is_empty());
+        c.retransmit_oldest_page();
+        assert_eq!(periods(&c), Some(1), "nothing is under way");
     }
 }

@@ -66,25 +66,46 @@ impl<P: Sendable> Connection<P> {
             }
         }
         while let Some((r, turn)) = self.due.pop_ack() {
-            if turn != Turn::Before {
-                self.rx.window.follow_reading();
-            }
-            if turn == Turn::Second {
-                self.subflows[r].acknowledge_now();
-            }
-            if self.subflows[r].acknowledging().now
-                && (self.subflows[r].is_synchronised() || self.is_challenged_early(r))
-            {
-                if self.is_known_usual(r) {
-                    self.compact_acknowledgment(now, r, out);
-                } else {
-                    self.acknowledgment(now, r, &mut out.segment);
-                    self.observe(now, Some(r));
-                }
+            let sent = if turn == Turn::Before {
+                self.transmit_acknowledgment(now, r, out)
+            } else {
+                self.transmit_as_read(now, r, turn, out)
+            };
+            if sent {
                 return Some(r);
             }
         }
         None
+    }
+
+    /// The acknowledgment that subflow `r` owes, if it may leave now.
+    #[inline(always)]
+    fn transmit_acknowledgment(&mut self, now: Instant, r: usize, out: &mut Outgoing<P>) -> bool {
+        let leaves =
+            self.subflows[r].acknowledging().now && (self.subflows[r].is_synchronised() || self.is_challenged_early(r));
+        if leaves {
+            if self.is_known_usual(r) {
+                self.compact_acknowledgment(now, r, out);
+            } else {
+                self.acknowledgment(now, r, &mut out.segment);
+                self.observe(now, Some(r));
+            }
+        }
+        leaves
+    }
+
+    /// The same when the application has read, of a receiver as Linux's.
+    #[cold]
+    fn transmit_as_read(&mut self, now: Instant, r: usize, turn: Turn, out: &mut Outgoing<P>) -> bool {
+        self.rx.window.follow_reading();
+        if turn == Turn::Second {
+            self.subflows[r].acknowledge_opened(now);
+        }
+        let sent = self.transmit_acknowledgment(now, r, out);
+        if sent {
+            self.stamp_as_read(now, r, out);
+        }
+        sent
     }
 
     /// Whether an acknowledgment is due in SYN-RECEIVED: to a segment that is not acceptable (RFC 9293 §3.10.7.4).

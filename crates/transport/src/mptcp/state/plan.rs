@@ -202,6 +202,11 @@ impl SendPlan {
         self.promised.0 == 0 && self.returned.is_empty() && self.queues.iter().all(Queue::is_empty)
     }
 
+    /// The first byte that waits on any.
+    pub fn first_bound(&self) -> Option<Offset> {
+        self.queues.iter().flat_map(|queue| &queue.ranges).map(|waiting| waiting.from).min()
+    }
+
     /// Ranges that wait.
     pub fn len(&self) -> usize {
         self.queues.iter().map(|queue| queue.ranges.len()).sum::<usize>() + self.returned.len() + self.unsent.len()

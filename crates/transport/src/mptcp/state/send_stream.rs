@@ -163,11 +163,11 @@ impl<P: Sendable> SendStream<P> {
 
     /// Everything below `to` has arrived. Answers whether that is news.
     #[inline(always)]
-    pub fn acknowledge(&mut self, to: Offset) -> bool {
+    pub fn acknowledge(&mut self, to: Offset, kept: Offset) -> bool {
         let news = to > self.una;
         if news {
             self.una = to;
-            self.queue.release(to.octets());
+            self.queue.release(kept.min(to).octets());
         }
         news
     }

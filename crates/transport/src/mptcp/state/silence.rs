@@ -13,7 +13,7 @@ const LARGEST_BUFFER_BYTES: u64 = (1 << 16) - 321;
 /// Of one subflow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent {
-    /// Its `snd_una` at the last period, and for how many periods it has been that.
+    /// What was [heard](Subflow::heard) of it at the last period, and for how many periods it has been that (`stale_count`).
     pub since: (u64, u32),
     /// It has been that for so long that others carry what it had (`stale_loss_cnt`).
     pub stale: bool,
@@ -51,7 +51,7 @@ impl Silence {
     pub fn hear<P: Sendable>(&mut self, subflows: &[Subflow<P>]) {
         self.subflows.resize(subflows.len(), Silent::default());
         for (silent, subflow) in self.subflows.iter_mut().zip(subflows) {
-            silent.stale &= silent.since.0 == subflow.snd_una();
+            silent.stale &= silent.since.0 == subflow.heard();
             // Just after an acknowledgment this is the window that came with it.
             let window_bytes = subflow.right().saturating_sub(subflow.snd_una());
             silent.largest_window_bytes = silent.largest_window_bytes.max(window_bytes);

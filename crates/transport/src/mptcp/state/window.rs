@@ -257,6 +257,16 @@ impl ReceiveWindow {
         (open.0.next_multiple_of(unit), linux.waits(self.read_at(now), open, rcv_ssthresh, unit))
     }
 
+    /// The right edge that was announced, to [go back](Self::have_announced) to.
+    pub fn told_edge(&self) -> Offset {
+        self.announced
+    }
+
+    /// For Linux's Multipath TCP the window of a segment without DATA_ACK is of its subflow only (`mptcp_set_rwin`).
+    pub fn have_announced(&mut self, edge: Offset) {
+        self.announced = edge;
+    }
+
     /// What was announced beyond `next`, in bytes.
     pub fn announced_beyond(&self, next: Offset) -> u64 {
         self.announced.beyond(next)

@@ -137,8 +137,13 @@ impl<P: Sendable> Subflow<P> {
     }
 
     /// The application has read everything. Answers whether an acknowledgment is due now.
-    pub fn acknowledge_read(&mut self) -> bool {
-        self.ack.read_all()
+    pub fn acknowledge_read(&mut self, now: Instant) -> bool {
+        self.ack.read_all(now)
+    }
+
+    /// One is due as the application has read so much.
+    pub fn acknowledge_opened(&mut self, now: Instant) {
+        self.ack.due_by_reading(now);
     }
 
     /// What came last came with PSH.
@@ -316,6 +321,7 @@ impl<P: Sendable> Subflow<P> {
         let data = segment.payload.len() as u64;
         if data > 0 && seq < self.rcv_nxt && seq + data <= self.rcv_nxt {
             self.reorder.note_duplicate(seq, seq + data);
+            self.ack.duplicate_came(seq + data == self.rcv_nxt);
         }
         if self.state == State::TimeWait && segment.flags.fin() {
             // Our last ACK was lost, and the time begins anew (RFC 9293 §3.10.7.4, eighth).

@@ -11,6 +11,7 @@ use crate::tcp::control::Control;
 use crate::tcp::rack::{Probe, Rack};
 use crate::tcp::recovery::{Frto, Recovery};
 use crate::tcp::scoreboard::{Copies, Delivered};
+use crate::tcp::wheel;
 use crate::time::{Duration, Instant};
 use crate::trace::{Spurious, WindowReason};
 
@@ -139,7 +140,8 @@ impl<P: Sendable> Subflow<P> {
             delivered.announced = 1;
         }
         if self.sack {
-            delivered.announced = delivered.segments;
+            // For Linux what came in vain was delivered, too (`tcp_dsack_seen`).
+            delivered.announced = delivered.segments + u32::from(as_linux && duplicate_end.is_some());
         }
         let beyond = delivered.segments > in_order;
         if let Some(rtt) = self.rtt_by_timestamp(now, arrival, &delivered, beyond).or(delivered.once.rtt(now)) {
@@ -165,7 +167,8 @@ impl<P: Sendable> Subflow<P> {
         }
         control.view_mut().bytes_since_loss += delivered.bytes;
         let duplicate_reported = duplicate_end.is_some();
-        if duplicate_reported {
+        // Linux does not wait longer before it has seen the network reorder.
+        if duplicate_reported && (!as_linux || self.rack.has_seen_reordering()) {
             self.rack.duplicate_reported(self.snd_una, self.snd_nxt);
         }
         if let Some(spurious) = self.is_spurious(arrival, &delivered, duplicate_end, control.view().phase) {
@@ -194,7 +197,8 @@ impl<P: Sendable> Subflow<P> {
         // what had arrived before it says nothing of the path now.
         if !recovering && delivered.advanced && !self.growth.is_steered() {
             let bytes = if phase_before == Phase::Open { delivered.cumulative_bytes } else { delivered.bytes };
-            let brought = (bytes, delivered.segments, delivered.once.last_rtt(now));
+            let segments = if self.sack { delivered.announced } else { delivered.segments };
+            let brought = (bytes, segments, delivered.once.last_rtt(now));
             self.grow(now, (una_before, pipe_before), brought, control);
         }
         if let Some((has_room, full)) = room {
@@ -292,10 +296,12 @@ impl<P: Sendable> Subflow<P> {
         }
         let brought = (delivered.bytes, delivered.segments, delivered.once.last_rtt(now));
         self.grow(now, before, brought, control);
-        if self.board.is_empty() {
+        if self.rtt.ticks {
+            self.arm_probe(now, control.view());
+        } else if self.board.is_empty() {
             self.rack.probe_at = Instant::NEVER;
         } else {
-            self.rack.arm_probe(now, control.view().srtt, self.board.outstanding(), (self.timer, self.rtt.ticks));
+            self.rack.arm_probe(now, control.view().srtt, self.board.outstanding(), self.timer);
         }
     }
 
@@ -534,17 +540,32 @@ impl<P: Sendable> Subflow<P> {
 
     /// Schedules a tail loss probe (RFC 8985 §7.2): with SACK, when nothing is being repaired or looks lost.
     pub fn arm_probe(&mut self, now: Instant, view: &View) {
-        let wanted = self.sack
+        if self.rtt.ticks {
+            self.arm_probe_in_ticks(now, view, now + wheel::ticks(self.rtt.rto()));
+        } else if self.wants_probe(view) {
+            self.rack.arm_probe(now, view.srtt, self.board.outstanding(), self.timer);
+        } else {
+            self.rack.probe_at = Instant::NEVER;
+        }
+    }
+
+    /// The same with timers as Linux's, at the latest at `rto_at`.
+    #[cold]
+    pub fn arm_probe_in_ticks(&mut self, now: Instant, view: &View, rto_at: Instant) {
+        if self.wants_probe(view) {
+            self.rack.arm_probe_in_ticks(now, view.srtt, self.board.outstanding(), rto_at);
+        } else {
+            self.rack.probe_at = Instant::NEVER;
+        }
+    }
+
+    fn wants_probe(&self, view: &View) -> bool {
+        self.sack
             && self.detection.is_by_time()
             && view.phase == Phase::Open
             && self.rack.probe.is_none()
             && self.board.sacked() == 0
-            && !self.board.is_empty();
-        if wanted {
-            self.rack.arm_probe(now, view.srtt, self.board.outstanding(), (self.timer, self.rtt.ticks));
-        } else {
-            self.rack.probe_at = Instant::NEVER;
-        }
+            && !self.board.is_empty()
     }
 
     /// A tail loss probe is due, in place of a timeout that is due too (RFC 8985 §7.2).
@@ -801,6 +822,27 @@ mod tests {
         };
         assert_eq!(window(Receiver::Linux), (4.0, 0));
         assert_eq!(window(Receiver::Usual), (5.0, 0));
+    }
+
+    /// What came twice was delivered for Linux (`tcp_dsack_seen`). Of a flight of nine with a threshold of 5.5, three or four were delivered and one
+    /// was sent again: 3 · 5.5 / 9 − 1 or 4 · 5.5 / 9 − 1 segments may leave, rounded up (RFC 6937 §3.1). A longer reordering window is only
+    /// for a network that reorders, which RFC 8985 §6.2 step 4 does not ask for.
+    #[test]
+    fn what_came_in_vain_was_delivered_in_linux() {
+        let heard = |receiver| {
+            let (mut sender, ms) = (Sender::to(receiver), Instant::from_millis);
+            sender.hears(ms(101), 101, 0, None);
+            sender.hears_of(ms(106), 101, 0, None, &[(201, 501)]);
+            sender.end.retransmit(ms(106), &mut sender.views[0]);
+            let before = sender.views[0].cwnd;
+            let window = || Duration::from_millis(80);
+            sender.hears_of(ms(107), 101, 0, None, &[(1, 101), (201, 501)]);
+            let patience = sender.end.rack.rtt_and_reo_wnd(window(), window(), false, 0);
+            let known = sender.end.rack.rtt_and_reo_wnd(window(), window(), true, 0);
+            (sender.views[0].cwnd - before, patience - known)
+        };
+        assert_eq!(heard(Receiver::Linux), (2.0, Duration::from_millis(20)));
+        assert_eq!(heard(Receiver::Usual), (1.0, Duration::from_millis(40)));
     }
 
     /// The first of ten is lost, and during its repair the eleventh, which is sent again at once. When the ten are acknowledged, Linux

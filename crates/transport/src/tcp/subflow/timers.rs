@@ -3,6 +3,7 @@
 use super::{State, Subflow};
 use crate::TcpOptions;
 use crate::queue::Sendable;
+use crate::tcp::wheel;
 use crate::time::Instant;
 
 /// What follows when the timer has expired.
@@ -49,6 +50,13 @@ impl<P: Sendable> Subflow<P> {
     /// Restarts the retransmission timer (RFC 6298 §5.1–5.3).
     pub fn restart_timer(&mut self, now: Instant) {
         self.timer = if self.board.is_empty() { Instant::NEVER } else { self.rtt.expiry(now) };
+    }
+
+    /// When the timeout of the oldest segment is over, which is the latest at which Linux probes once it has sent more
+    /// (`tcp_rto_delta_us`).
+    #[cold]
+    pub fn timeout_of_first(&self) -> Instant {
+        self.board.first_sent_at().map_or(Instant::NEVER, |sent_at| sent_at + wheel::ticks(self.rtt.rto()))
     }
 
     /// When a sender wants attention for what it has just sent or heard; `clean`, as it was then.

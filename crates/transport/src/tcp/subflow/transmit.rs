@@ -138,6 +138,11 @@ impl<P: Sendable> Subflow<P> {
         }
     }
 
+    /// Grows with each acknowledgment that says something.
+    pub fn heard(&self) -> u64 {
+        self.snd_una.saturating_sub(1) + self.times_told()
+    }
+
     /// How often the peer told of what came behind a hole, where segments leave in groups.
     pub fn times_told(&self) -> u64 {
         self.groups.as_ref().map_or(0, |groups| groups.times_told())
@@ -230,8 +235,10 @@ impl<P: Sendable> Subflow<P> {
         if !has_room {
             self.note_limited(); // whatever the other subflows do: this window was used up (RFC 7661)
         }
-        if clean {
-            self.rack.arm_probe(now, view.srtt, view.in_flight, (self.timer, self.rtt.ticks));
+        if self.rtt.ticks {
+            self.arm_probe_in_ticks(now, view, self.timeout_of_first());
+        } else if clean {
+            self.rack.arm_probe(now, view.srtt, view.in_flight, self.timer);
         } else {
             self.arm_probe(now, view);
         }

@@ -75,8 +75,14 @@ impl<P: Sendable> Subflow<P> {
                 losses.frto = Frto::NewDataOnly(self.snd_nxt);
                 None
             }
-            // What was delivered lies beyond the first segment and was never sent again: it was not lost (§3.1).
-            _ if delivered.original_end > 0 && delivered.original_end <= point && ack < point => Some(Spurious::FRto),
+            // What was delivered lies beyond the first segment and was never sent again: it was not lost (§3.1). Linux says so of an
+            // acknowledgment of all, too, which may tell of what had arrived before (`tcp_process_loss`).
+            _ if delivered.original_end > 0
+                && delivered.original_end <= point
+                && (ack < point || self.detection.is_as_linux()) =>
+            {
+                Some(Spurious::FRto)
+            }
             Frto::Waiting if delivered.advanced => {
                 losses.frto = Frto::NewDataOnly(self.snd_nxt);
                 None

@@ -8,7 +8,7 @@ use crate::mptcp::options::mptcp_options;
 use crate::mptcp::state::data_level::Over;
 use crate::numbers::Dsn;
 use crate::offset::Offset;
-use crate::queue::Sendable;
+use crate::queue::{SendQueue, Sendable};
 use crate::reassembly::UNMAPPED;
 use crate::tcp::arrival::known;
 use crate::time::Instant;
@@ -165,7 +165,8 @@ impl<P: Sendable> Connection<P> {
         } else if self.level.window_shrinks() {
             self.tx.draw_back(right);
         }
-        if self.tx.acknowledge(to) {
+        let kept = if <P::Queue as SendQueue<P>>::KEEPS { self.bound_from(to) } else { to };
+        if self.tx.acknowledge(to, kept) {
             self.timers.acknowledged();
             if self.tx.is_outstanding() || self.ending.is_data_fin_outstanding() {
                 self.arm_data_timer(now);
