@@ -90,6 +90,7 @@ impl Rack {
         }
     }
 
+    /// Whether a segment was delivered behind a later one (RACK.reordering_seen).
     pub fn has_seen_reordering(&self) -> bool {
         self.reordering
     }

@@ -6,6 +6,7 @@ mod path_mtu;
 mod readers;
 pub mod receive;
 mod sender;
+mod tail_probe;
 pub mod timers;
 pub mod transmit;
 mod undo;
