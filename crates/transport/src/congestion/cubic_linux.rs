@@ -134,6 +134,23 @@ fn train_allowance(view: &View) -> Duration {
     Duration::from_nanos(offloads_ns as u64).min(MAX_TRAIN_ALLOWANCE)
 }
 
+/// ∛a as the kernel takes it (`cubic_root`): an estimate from the six leading bits of whole octal digits, and one step of Newton's with
+/// x(x − 1) for x² and 341/1024 for a third. Off by up to 1 %.
+///
+/// The kernel reads the estimate from a table that was refined by hand. The step adds the square of the estimate's relative error
+/// and its factor takes 1/1024: the estimate that makes up for it lies above the root of the middle by √(1/1024 − variance), where the
+/// variance of the roots of [m − ½, m + ½] is 1/(108·m²). That is within 2 of 250 of the table, and K within 11/1,024 s.
+fn root(a: u64) -> u64 {
+    if a < 512 {
+        return cube_root(a as f64) as u64;
+    }
+    let digits = (((a.ilog2() + 1) * 84) >> 8) - 1;
+    let middle = (a >> (3 * digits)) as f64 + 0.5;
+    let above = (1.0 / 1024.0 - 1.0 / (108.0 * middle * middle)).sqrt();
+    let estimate = (((64.0 * cube_root(middle) * (1.0 + above)) as u64) << digits) >> 6;
+    ((2 * estimate + a / (estimate * (estimate - 1))) * 341) >> 10
+}
+
 impl CubicLinux {
     fn reduce(&mut self, cwnd: f64) -> f64 {
         let w = whole(cwnd);
@@ -155,7 +172,7 @@ impl CubicLinux {
         }
         let epoch = self.state.epoch.get_or_insert_with(|| Epoch {
             began_ms: now_ms,
-            k: (cube_root(last_max.saturating_sub(w) as f64 / C as f64 * BETA_UNIT as f64) * 1024.0) as u64,
+            k: root(last_max.saturating_sub(w) * ((1 << (4 * TIME_BITS)) / C)),
             origin: last_max.max(w),
             w_est: w,
             acked,

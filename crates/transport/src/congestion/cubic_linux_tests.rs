@@ -16,6 +16,19 @@ fn ack(now: Instant) -> Ack {
     Ack { now, acked_segments: 1.0, rtt: None, cwnd_limited: true }
 }
 
+/// 30 segments below the maximum: a = 30·⌊2⁴⁰/410⌋ has 37 bits, so 11 digits; the middle is 9.5, the estimate ⌊64·2.1179·1.02956⌋ = 139 and
+/// 139·2⁵ = 4,448. (2·4,448 + ⌊a/(4,448·4,447)⌋)·341/1,024 = 12,963·341/1,024 = 4,316; the root is 4,316.9.
+#[test]
+fn the_cube_root_is_the_kernels() {
+    let part = (1 << 40) / C;
+    assert_eq!(root(30 * part), 4_316);
+    assert_eq!((root(0), root(511)), (0, 7));
+    for segments in 1..2_000 {
+        let (taken, exact) = (root(segments * part) as f64, cube_root((segments * part) as f64));
+        assert!((taken / exact - 1.0).abs() < 0.004, "{segments}: {taken} for {exact}");
+    }
+}
+
 #[test]
 fn growth_worked_by_hand() {
     // A loss at 100 leaves 70; K = ∛(30/0.4004) = 4.215 s, W(0.1 s) = 100 − 0.4·4.115³ = 72.1: 28 segments less than 100 are

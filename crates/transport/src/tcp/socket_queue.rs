@@ -47,9 +47,9 @@ pub struct Waiting {
     pub bytes: u64,
     /// Those of the first buffer.
     pub first: u64,
-    /// Another follows.
-    pub more: bool,
-    /// None will, and this one gets no more data.
+    /// How many there are.
+    pub buffers: usize,
+    /// None follows the first or will, and it gets no more data.
     pub closed: bool,
     /// Its last segment would be short and wait (Nagle), were it the last of all: a group ends before it (`tcp_mss_split_point`).
     pub tail_waits: bool,
@@ -119,7 +119,7 @@ impl SocketQueue {
     pub fn first(&self, nxt: u64) -> Waiting {
         let first = self.unsent.front().map_or(0, |buffer| buffer.end.saturating_sub(nxt));
         let bytes = self.written.saturating_sub(nxt);
-        Waiting { bytes, first, more: self.unsent.len() > 1, closed: false, tail_waits: false }
+        Waiting { bytes, first, buffers: self.unsent.len(), closed: false, tail_waits: false }
     }
 
     /// A group has left, up to `nxt`. Answers whether a buffer that was pushed ends in it.
@@ -305,7 +305,7 @@ mod tests {
         queue.arrive(Instant::from_nanos(4), edges, &view(34.0, 34));
         assert_eq!(segments(&queue), [85.0, 112.0, 139.0, 166.0]);
         let waiting = queue.first(58 * MSS);
-        assert_eq!((waiting.bytes, waiting.first, waiting.more), (108 * MSS, 27 * MSS, true));
+        assert_eq!((waiting.bytes, waiting.first, waiting.buffers), (108 * MSS, 27 * MSS, 4));
         // 64 KiB are left when 122 have been sent; a window of 150,016 bytes allows buffers of 45.
         edges.window = 150_016;
         for nxt in (60..=122).step_by(2) {

@@ -52,6 +52,8 @@ pub struct Groups {
     several: bool,
     /// When a segment left last.
     last_at: Instant,
+    /// What of `last_at` a pause was counted from.
+    paused_at: Instant,
     /// What was sent when the window was last said to be the limit or not (`cwnd_usage_seq`).
     usage_end: u64,
     /// The rate of pacing since the last acknowledgment, in bytes per second, where it is not what follows from the window: segments that
@@ -135,14 +137,23 @@ impl Groups {
         self.told
     }
 
+    /// Data is written while nothing is under way: since when, if that is not known yet.
+    pub fn pause(&mut self) -> Option<Instant> {
+        let new = self.paused_at != self.last_at;
+        self.paused_at = self.last_at;
+        new.then_some(self.last_at)
+    }
+
     /// The segment that begins at `seq` is sent again, with those behind it in its group for which there is room.
-    pub fn send_again(&mut self, seq: u64, view: &View, segment: u32) {
+    pub fn send_again(&mut self, now: Instant, seq: u64, view: &View, segment: u32) {
+        self.last_at = now;
         let most = free(view).min(self.most(view, segment));
         self.queue.sent.send_again(seq, most, view.mss.into());
     }
 
     /// The last segment, which begins at `seq`, is sent again as a probe.
-    pub fn probe(&mut self, seq: u64) {
+    pub fn probe(&mut self, now: Instant, seq: u64) {
+        self.last_at = now;
         self.queue.sent.cut(seq);
     }
 
@@ -206,12 +217,12 @@ impl Groups {
         let mss = u64::from(ready.segment);
         let limit = ready.open.min(free(view) * mss);
         let window = ready.edges.window.min(view.cwnd as u64 * mss);
-        let Waiting { first, more, closed, .. } = waiting;
+        let Waiting { first, buffers, closed, .. } = waiting;
         if first <= view.mss.into()
             || view.phase != Phase::Open
             || ready.now > self.last_at + PATIENCE
             || limit >= most * mss
-            || (more && limit >= first) // a buffer that gets no more data goes whole
+            || (buffers > 1 && limit >= first) // a buffer that gets no more data goes whole
             || (closed && limit > first)
             || limit >= window / WINDOW_DIVISOR
         {
@@ -366,7 +377,7 @@ mod tests {
 
     /// 22 segments of 1,424 bytes are the first buffer, and more follows.
     fn waiting() -> Waiting {
-        Waiting { bytes: 60_000, first: 22 * 1_424, more: true, closed: false, tail_waits: false }
+        Waiting { bytes: 60_000, first: 22 * 1_424, buffers: 2, closed: false, tail_waits: false }
     }
 
     #[test]
@@ -410,7 +421,7 @@ mod tests {
         assert!(told.may_send_bound(at(200_000_000), waiting(), &full), "the peer has told of more");
         // Of a segment and a short one only the first leaves, and the other 5 ms later: two groups.
         let (mut groups, room) = (Groups::default(), view(190.0, 180));
-        let short = Waiting { bytes: 1_520, first: 1_520, more: false, closed: false, tail_waits: false };
+        let short = Waiting { bytes: 1_520, first: 1_520, buffers: 1, closed: false, tail_waits: false };
         assert!(groups.may_send_bound(at(300_000_000), short, &room));
         groups.sent_bound(Instant::from_nanos(300_000_000), (0, 1_424), &room);
         assert_eq!((groups.left, groups.unacknowledged(0)), (1, 1));
@@ -418,7 +429,7 @@ mod tests {
         later.edges.nxt = 1_424;
         assert!(groups.may_send_bound(
             later,
-            Waiting { bytes: 96, first: 96, more: false, closed: false, tail_waits: false },
+            Waiting { bytes: 96, first: 96, buffers: 1, closed: false, tail_waits: false },
             &room
         ));
         groups.sent_bound(Instant::from_nanos(305_000_000), (0, 1_520), &room);
@@ -439,7 +450,7 @@ mod tests {
         let (now, sent_at) = (Instant::from_millis(100), Some(Instant::from_nanos(50_500_000)));
         let left = |closed, tail_waits| {
             let mut groups = Groups { last_at: Instant::from_nanos(99_500_000), ..Groups::default() };
-            let waiting = Waiting { bytes: 1_520, first: 1_520, more: false, closed, tail_waits };
+            let waiting = Waiting { bytes: 1_520, first: 1_520, buffers: 1, closed, tail_waits };
             let goes = groups.may_send_bound(Ready { first_sent_at: sent_at, ..ready(now) }, waiting, &view);
             goes.then_some(groups.left)
         };

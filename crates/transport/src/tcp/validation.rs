@@ -19,6 +19,7 @@
 //! each, down to the initial window (`tcp_cwnd_restart`).
 
 use crate::congestion::{View, Window};
+use crate::tcp::wheel;
 use crate::time::{Duration, Instant};
 
 /// The Non-Validated Period, §4.4.3: "five minutes".
@@ -82,6 +83,16 @@ impl Validation {
         let halvings = (idle / rto.max(Duration::NANOSECOND)).min(64) as i32;
         let cwnd = (view.cwnd * 0.5_f64.powi(halvings)).max(least);
         (halvings > 0).then(|| Window { cwnd, ssthresh: view.ssthresh.max(0.75 * view.cwnd) })
+    }
+
+    /// The same where it is known when data left last, in whole milliseconds: the fraction of a segment stays.
+    pub fn halved(&self, idle_ms: u64, rto: Duration, view: &View) -> Option<Window> {
+        let rto_ms = (wheel::ticks(rto).as_nanos() / 1_000_000).max(1);
+        let halvings = idle_ms.saturating_sub(1) / rto_ms;
+        let (whole, least) = (view.cwnd as u64, u64::from(self.initial_window).min(view.cwnd as u64));
+        let cwnd = (whole >> halvings.min(63)).max(least);
+        let ssthresh = view.ssthresh.max((whole / 2 + whole / 4) as f64);
+        (halvings > 0).then(|| Window { cwnd: cwnd as f64 + view.cwnd.fract(), ssthresh })
     }
 
     /// Whether the window may grow.
@@ -221,6 +232,17 @@ mod tests {
         assert_eq!(after(500), Some((20.0, 30.0)));
         assert_eq!(after(800), Some((10.0, 30.0)));
         assert_eq!(after(9_000), Some((10.0, 30.0)), "not below the initial window");
+    }
+
+    /// `tcp_cwnd_restart` with 40 segments and half of one: 301 ms are more than a timeout of 300, 600 are not more than two.
+    #[test]
+    fn linux_counts_a_pause_in_milliseconds_where_it_is_known() {
+        let v = Validation::new(10);
+        let after = |idle_ms| v.halved(idle_ms, Duration::from_millis(300), &view(40.5)).map(|w| (w.cwnd, w.ssthresh));
+        assert_eq!(after(300), None);
+        assert_eq!(after(301), Some((20.5, 30.0)));
+        assert_eq!((after(600), after(601)), (Some((20.5, 30.0)), Some((10.5, 30.0))));
+        assert_eq!(after(9_000), Some((10.5, 30.0)), "not below the initial window");
     }
 
     /// Round trips of 100 ms in which so many segments are sent and acknowledged, from `from` on.

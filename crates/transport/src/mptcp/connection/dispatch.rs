@@ -348,7 +348,7 @@ impl<P: Sendable> Connection<P> {
             end: self.tx.end().octets(),
             window: self.tx.window(),
         };
-        self.subflows[r].waits_for_group(now, edges, self.tx.open(), &self.views[r])
+        self.subflows[r].waits_for_group(now, edges, self.tx.open(), &mut self.views[r])
     }
 
     /// Nothing can be sent: what the scheduler does about it. Answers whether there is something to do now.

@@ -161,7 +161,9 @@ impl<P: Sendable> Connection<P> {
     fn may_send_waiting(&mut self, now: Instant, r: usize) -> bool {
         let Some(queue) = self.plan.as_ref().and_then(|plan| plan.queue(r)) else { return false };
         let Some((first, more)) = queue.first() else { return false };
-        let short = !more && first.kind != Kind::Again && first.to - first.from < u64::from(self.views[r].mss);
+        // In Linux what is sent again has no exception.
+        let holds = first.kind != Kind::Again || self.repair() == Repair::Kernel;
+        let short = !more && holds && first.to - first.from < u64::from(self.views[r].mss);
         let short_is_out = self.config.tcp.nagle && queue.short_end > self.subflows[r].snd_una();
         let held = short && short_is_out;
         let mut waiting = if self.subflows[r].has_groups() { queue.waiting() } else { None };
@@ -171,7 +173,8 @@ impl<P: Sendable> Connection<P> {
         usable(&self.views[r])
             && !held
             && waiting.is_none_or(|waiting| {
-                !self.has_room_for_waiting(r) || !self.subflows[r].bound_waits_for_group(now, waiting, &self.views[r])
+                !self.has_room_for_waiting(r)
+                    || !self.subflows[r].bound_waits_for_group(now, waiting, &mut self.views[r])
             })
     }
 
@@ -192,7 +195,7 @@ impl<P: Sendable> Connection<P> {
             };
             let Some(queue) = plan.queue_mut(r) else { return false };
             queue.pop(from + len - first.from);
-            if first.kind != Kind::Again && 0 < len && len < mss {
+            if (keeps || first.kind != Kind::Again) && 0 < len && len < mss {
                 queue.short_end = self.subflows[r].snd_nxt() + len;
             }
             if first.kind == Kind::Shared {
@@ -327,6 +330,26 @@ mod tests {
         assert_eq!(waiting(&mut c), None, "behind a short one");
         c.subflows[0].pretend_acknowledged(1_501);
         assert_eq!(waiting(&mut c), Some((0, 1_500, 100)));
+    }
+
+    /// Linux knows no exception for what is sent again, neither for what waits nor for what it waits for.
+    #[test]
+    fn what_is_sent_again_waits_in_linux_too() {
+        let sent = |linux: bool| {
+            let mut c = established(Protocol::Mptcp, 1);
+            c.silence = linux.then(|| Box::new(Silence::new(true)));
+            if let Some(silence) = &mut c.silence {
+                silence.hear(&c.subflows);
+            }
+            c.offer(10_000);
+            c.tx.advance(3_000);
+            c.bind(SubflowSet::one(0), Offset::after(0), Offset::after(500), true);
+            let first = waiting(&mut c);
+            c.bind(SubflowSet::one(0), Offset::after(2_000), Offset::after(2_100), true);
+            (first, waiting(&mut c))
+        };
+        assert_eq!(sent(true), (Some((0, 0, 500)), None));
+        assert_eq!(sent(false), (Some((0, 0, 500)), Some((0, 2_000, 100))));
     }
 
     #[test]

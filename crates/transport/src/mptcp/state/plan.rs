@@ -74,12 +74,12 @@ impl Queue {
     /// The same, where each is a buffer of the kernel.
     pub fn waiting(&self) -> Option<Waiting> {
         let first = self.ranges.front()?;
-        let more = self.ranges.len() > 1;
+        let buffers = self.ranges.len();
         Some(Waiting {
             bytes: self.bytes,
             first: first.to - first.from,
-            more,
-            closed: first.closed && !more,
+            buffers,
+            closed: first.closed && buffers == 1,
             tail_waits: false,
         })
     }

@@ -164,7 +164,8 @@ impl<P: Sendable> Subflow<P> {
         if delivered.advanced || self.board.first_sent_at().is_some_and(|sent_at| delivered.once.oldest_at < sent_at) {
             if self.detection.is_impatient() { self.restart_once(now, phase_before) } else { self.restart_timer(now) }
         }
-        control.view_mut().bytes_since_loss += delivered.bytes;
+        // The kernel's programs know what was acknowledged in order (`bytes_acked`).
+        control.view_mut().bytes_since_loss += if as_linux { self.snd_una - una_before } else { delivered.bytes };
         let duplicate_reported = duplicate_end.is_some();
         // Linux does not wait longer before it has seen the network reorder.
         if duplicate_reported && (!as_linux || self.rack.has_seen_reordering()) {
@@ -489,10 +490,13 @@ impl<P: Sendable> Subflow<P> {
         // retransmission that is lost too.
         let recovering = control.view().phase == Phase::Recovery;
         let fresh = control.view().phase == Phase::Open || (control.view().phase == Phase::Loss && self.retries == 0);
-        // RFC 5682 §2.1 step 1: only the first timeout of a window, and not when a recovery was under way.
-        let frto = if frto && fresh && control.view().phase == Phase::Open { Frto::Waiting } else { Frto::Off };
-        self.losses.get_or_insert_default().frto = frto;
-        if recovering {
+        // RFC 5682 §2.1 step 1: only the first timeout of a window, and not when a recovery was under way. In Linux the repeated
+        // ones too (`tcp_enter_loss`).
+        let as_linux = self.detection.is_as_linux();
+        let looks = control.view().phase == Phase::Open || (as_linux && self.retries > 0);
+        self.losses.get_or_insert_default().frto = if frto && looks { Frto::Waiting } else { Frto::Off };
+        // It leaves the threshold of a recovery that this timeout ends.
+        if recovering && !as_linux {
             // Once more, from the window that the recovery aimed at. An undo returns to the one before the recovery.
             let aim = control.view().ssthresh;
             self.set_cwnd(now, aim, control.view_mut());
@@ -645,6 +649,37 @@ mod tests {
             (sender.end.retries, sender.end.rtt.backoff, sender.end.losses.as_ref().unwrap().timeouts),
             (2, 2, 2)
         );
+    }
+
+    /// `tcp_enter_loss`: the threshold of the recovery that it ends stays, and each timeout in a row may be taken back by F-RTO.
+    #[test]
+    fn a_timeout_in_a_recovery_leaves_the_threshold_in_linux() {
+        let after = |receiver| {
+            let mut sender = Sender::to(receiver);
+            sender.hears_of(Instant::from_millis(104), 1, 0, None, &[(101, 401)]);
+            assert_eq!((sender.views[0].phase, sender.views[0].ssthresh), (Phase::Recovery, 5.0));
+            let Sender { end, views, reno } = &mut sender;
+            end.timed_out(Instant::from_millis(1_000), &mut Control::new(views, 0, reno), true);
+            let first = end.frto();
+            end.timed_out(Instant::from_millis(3_000), &mut Control::new(views, 0, reno), true);
+            (views[0].ssthresh, first, end.frto())
+        };
+        assert_eq!(after(Receiver::Linux), (5.0, Frto::Off, Frto::Waiting));
+        assert_eq!(after(Receiver::Usual), (2.5, Frto::Off, Frto::Off));
+    }
+
+    /// What arrived beyond a hole counts for the time between losses at once, in Linux when it is acknowledged.
+    #[test]
+    fn bytes_between_losses_are_those_in_order_in_linux() {
+        let after = |receiver| {
+            let mut sender = Sender::to(receiver);
+            sender.hears_of(Instant::from_millis(104), 1, 0, None, &[(101, 401)]);
+            sender.end.retransmit(Instant::from_millis(104), &mut sender.views[0]);
+            sender.hears(Instant::from_millis(204), 401, 0, None);
+            (sender.views[0].bytes_between_losses, sender.views[0].bytes_since_loss)
+        };
+        assert_eq!(after(Receiver::Linux), (0, 400));
+        assert_eq!(after(Receiver::Usual), (300, 100));
     }
 
     /// Eifel (RFC 3522 §3.2): what is acknowledged was sent before the retransmission.

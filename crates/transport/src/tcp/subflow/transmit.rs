@@ -76,7 +76,11 @@ impl<P: Sendable> Subflow<P> {
 
     /// Whether the next segment waits until its group is worth it.
     #[inline(always)]
-    pub fn waits_for_group(&mut self, now: Instant, edges: Edges, open: u64, view: &View) -> bool {
+    pub fn waits_for_group(&mut self, now: Instant, edges: Edges, open: u64, view: &mut View) -> bool {
+        if self.groups.is_none() {
+            return false;
+        }
+        self.resume_as_linux(now, 1, view); // each buffer leaves when it is full
         let Some(groups) = &mut self.groups else { return false };
         let ready = Ready { now, edges, open, first_sent_at: self.board.first_sent_at(), segment: view.mss };
         let waits = !groups.may_send(ready, view);
@@ -96,7 +100,8 @@ impl<P: Sendable> Subflow<P> {
     }
 
     /// The same of what was bound here by a scheduler.
-    pub fn bound_waits_for_group(&mut self, now: Instant, waiting: Waiting, view: &View) -> bool {
+    pub fn bound_waits_for_group(&mut self, now: Instant, waiting: Waiting, view: &mut View) -> bool {
+        self.resume_as_linux(now, waiting.buffers, view);
         let segment = self.paced_mss();
         let (una, nxt, right) = (self.snd_una, self.snd_nxt, self.right);
         let Some(groups) = &mut self.groups else { return false };
@@ -131,10 +136,10 @@ impl<P: Sendable> Subflow<P> {
     }
 
     #[cold]
-    fn send_group_again(&mut self, seq: u64, view: &View) {
+    fn send_group_again(&mut self, now: Instant, seq: u64, view: &View) {
         let segment = self.paced_mss();
         if let Some(groups) = &mut self.groups {
-            groups.send_again(seq, view, segment);
+            groups.send_again(now, seq, view, segment);
         }
     }
 
@@ -272,7 +277,7 @@ impl<P: Sendable> Subflow<P> {
         let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
         let (part, sending) = (sent.is_part(), sent.sending());
         if self.groups.is_some() {
-            self.send_group_again(seq, view);
+            self.send_group_again(now, seq, view);
         }
         self.note_transmission();
         let end = seq + payload.len() as u64 + u64::from(fin);
@@ -298,7 +303,7 @@ impl<P: Sendable> Subflow<P> {
         let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
         let (part, sending) = (sent.is_part(), sent.sending());
         if let Some(groups) = &mut self.groups {
-            groups.probe(seq);
+            groups.probe(now, seq);
         }
         if !payload.is_empty() {
             self.sent.data_segments += 1;
@@ -330,6 +335,9 @@ mod tests {
     use super::super::established;
     use super::*;
     use crate::TcpOptions;
+    use crate::congestion::Feedback;
+    use crate::tcp::tso::pacing_rate;
+    use crate::time::Duration;
     use wire::Span;
 
     /// Three segments of 100 octets under way, and a window of four.
@@ -355,6 +363,27 @@ mod tests {
         assert_eq!(end.snd_nxt, 402, "a FIN takes an octet");
         assert_eq!(end.first_sent(Instant::from_millis(9), &mut view), (false, false));
         assert_eq!(end.growth.limited_below(), 402, "the window is full");
+    }
+
+    /// Data is written after a pause in so many buffers: each halves the window (`tcp_skb_entail`), once a pause, and the rate that decides how
+    /// large groups are stays.
+    #[test]
+    fn each_buffer_after_a_pause_halves_the_window_in_linux() {
+        let after = |buffers| {
+            let mut end = established(&TcpOptions { tso: true, ..TcpOptions::default() });
+            end.serve(Feedback::Acks, true, false);
+            end.groups.as_mut().unwrap().probe(Instant::from_millis(1), 1);
+            let mut view = View { cwnd: 203.5, srtt: Duration::from_millis(100), ..View::new(10.0, 100) };
+            let rate = pacing_rate(&view, 0, end.paced_mss());
+            let (rto, waiting) =
+                (end.rtt.rto(), Waiting { bytes: 900, first: 300, buffers, closed: false, tail_waits: false });
+            let later = Instant::from_millis(2) + rto;
+            assert!(!end.bound_waits_for_group(later, waiting, &mut view));
+            assert!(!end.bound_waits_for_group(later, waiting, &mut view));
+            assert_eq!(end.group_rate(), Some(rate));
+            view.cwnd
+        };
+        assert_eq!((after(1), after(2), after(9)), (101.5, 50.5, 10.5));
     }
 
     #[test]

@@ -105,10 +105,12 @@ impl<P: Sendable> Subflow<P> {
         self.detection.forget_duplicates();
         let view = control.view_mut();
         view.phase = Phase::Open;
-        // Between the losses that were, everything was acknowledged.
-        view.bytes_since_loss += undo.bytes.0;
-        view.bytes_between_losses = undo.bytes.1;
-        let window = Window { cwnd: view.cwnd.max(undo.cwnd), ssthresh: view.ssthresh.max(undo.ssthresh) };
+        // Between the losses that were, everything was acknowledged. The kernel's programs do not hear of it.
+        if !self.detection.is_as_linux() {
+            view.bytes_since_loss += undo.bytes.0;
+            view.bytes_between_losses = undo.bytes.1;
+        }
+        let window = Window { cwnd: view.cwnd.max(self.whole(undo.cwnd)), ssthresh: view.ssthresh.max(undo.ssthresh) };
         self.notes.window(WindowReason::Undo);
         self.set_window(now, window, view);
         control.on_undo(now);

@@ -52,8 +52,31 @@ impl<P: Sendable> Subflow<P> {
         self.growth.note_limited(self.snd_nxt);
     }
 
+    /// Data is written in so many buffers, none of which has left, while nothing is under way: Linux looks at the pause for each of them
+    /// (`tcp_skb_entail`).
+    pub fn resume_as_linux(&mut self, now: Instant, buffers: usize, view: &mut View) {
+        if !self.board.is_empty() || !self.growth.validation.is_linux() {
+            return;
+        }
+        let Some(last_at) = self.groups.as_mut().and_then(|groups| groups.pause()) else { return };
+        let idle_ms = now.as_millis() - last_at.as_millis();
+        for _ in 0..buffers {
+            if let Some(window) = self.growth.validation.halved(idle_ms, self.rtt.rto(), view) {
+                if self.group_rate().is_none() {
+                    self.keep_group_rate(view, false); // only an acknowledgment changes it
+                    self.detection.set_clean(false);
+                }
+                self.notes.window(WindowReason::IdleRestart);
+                self.set_window(now, window, view);
+            }
+        }
+    }
+
     /// Data goes out with nothing under way: how much the window is worth after the pause (RFC 7661 §4.4.3).
     pub fn resume(&mut self, now: Instant, view: &mut View) {
+        if self.groups.is_some() && self.growth.validation.is_linux() {
+            return; // it was looked at when the data was written
+        }
         if let Some(window) = self.growth.after_pause(now, self.rtt.rto(), view) {
             self.notes.window(WindowReason::IdleRestart);
             self.set_window(now, window, view);
