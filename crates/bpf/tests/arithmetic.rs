@@ -181,6 +181,11 @@ fn numbers_worked_by_hand() {
         assert!((one - 20.0 - expected).abs() < 1e-4, "{r}: {one}");
         assert_eq!(pair.program.remaining(&pair.group(r)), left);
     }
+    // w = (6, 100), rtt = (17.6, 93.6) ms: β = (100/93.6)/(6/17.6) = 3.133903, Σ = 6 + 100·17.6/93.6 = 24.803419 in round trips of
+    // path 0: 6/24.803419²·4.133903·7.133903/10 = 0.0287618. Of a β with ten bits it would be 1.3e-6 less.
+    let pair = Pair::new(Program::Balia, &[(6, 17_600), (100, 93_600)]);
+    let one = pair.program.window(&pair.group(0), 6, 0, 2, 1) as f64 / (1_u64 << CREDIT_BITS) as f64;
+    assert!((one - 6.028_761_8).abs() < 5e-7, "{one}");
     // EWTCP: 1/(4·10).
     let pair = Pair::new(Program::Ewtcp, &[(10, 10_000), (20, 40_000)]);
     let one = pair.program.window(&pair.group(0), 10, 0, 2, 1) as f64 / (1_u64 << CREDIT_BITS) as f64;

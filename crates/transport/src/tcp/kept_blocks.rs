@@ -13,10 +13,6 @@ pub struct KeptBlocks {
 }
 
 impl KeptBlocks {
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     pub fn all(&self) -> &[(u64, u64)] {
         &self.blocks[..self.len]
     }
@@ -95,6 +91,6 @@ mod tests {
         kept.forget_below(20);
         assert_eq!(kept.all(), [(50, 100)]);
         kept.forget_below(50);
-        assert!(kept.is_empty());
+        assert_eq!(kept.all(), []);
     }
 }

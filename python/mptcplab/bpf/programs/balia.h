@@ -5,7 +5,7 @@
  */
 #include "arithmetic.h"
 
-#define BETA_BITS 10
+#define BETA_BITS 16
 
 /* β with BETA_BITS behind the point, at most 4096: for a path whose rate is less than that part of the best one's. */
 INLINE unsigned long long rate_ratio(const struct group *group)
@@ -30,7 +30,8 @@ INLINE long long increase(const struct group *group)
 	if (group->count < 2)
 		return reciprocal(group->own.window, 1);
 	b = rate_ratio(group);
-	/* (1 + β)(4 + β)/10 with 16 bits; the term it multiplies is at most 1/(β²w), so the product fits. */
+	/* (1 + β)(4 + β)/10, of at most 58 bits, cut to 16 behind the point; the term it multiplies is at most 1/(β²w), so the
+	 * product fits. */
 	factor = ((1ULL << BETA_BITS) + b) * ((4ULL << BETA_BITS) + b) / 10 >> (2 * BETA_BITS - 16);
 	return (coupled_term(group, group->own.window, group->own.srtt) >> 4) * factor >> 12;
 }

@@ -119,8 +119,8 @@ impl<P: Sendable> Connection<P> {
         if self.timers.take_probe() {
             return self.zero_window_probe(now, out);
         }
-        if let Some(silence) = &mut self.silence {
-            silence.hear(&self.subflows);
+        if self.silence.is_some() {
+            self.hear_as_linux(now);
         }
         let (mut passed, mut relieved) = (false, 0);
         loop {
@@ -365,8 +365,11 @@ impl<P: Sendable> Connection<P> {
                     *relieved += 1;
                     return *relieved <= 1 + u8::from(self.config.tcp.tso);
                 }
-                _ => return false,
+                _ => break,
             }
+        }
+        if self.silence.is_some() {
+            self.push_behind_page(now);
         }
         false
     }

@@ -81,6 +81,36 @@ impl<P: Sendable> Connection<P> {
         bound.any(|(from, to)| (from..to).contains(&at)) || self.subflows.iter().any(on)
     }
 
+    /// Before data is sent, of which Linux chooses the subflow before it looks at what a DATA_ACK acknowledges, and that sets the timer
+    /// (`ack_update_msk`).
+    #[cold]
+    pub(super) fn hear_as_linux(&mut self, now: Instant) {
+        let Some(silence) = &mut self.silence else { return };
+        silence.hear(&self.subflows);
+        if std::mem::take(&mut silence.advanced) && (self.tx.is_outstanding() || self.ending.is_data_fin_outstanding())
+        {
+            if self.tx.open() > 0 {
+                self.note_unsent(now);
+            }
+            self.arm_data_timer(now);
+        }
+    }
+
+    /// Nothing can be sent. If it was the timer's page that was, Linux looks for a subflow for what is written (`mptcp_check_and_set_pending`).
+    #[cold]
+    pub(super) fn push_behind_page(&mut self, now: Instant) {
+        if self.silence.as_mut().is_some_and(|silence| std::mem::take(&mut silence.fired)) {
+            self.note_unsent(now);
+        }
+    }
+
+    /// Something has happened after which the kernel looks for a subflow for what is written and not sent.
+    #[cold]
+    pub(super) fn note_unsent(&mut self, now: Instant) {
+        let unsent = self.scheduler.page_end(self.tx.nxt().octets()).is_some();
+        self.note_scheduled(now, unsent);
+    }
+
     /// The scheduler was asked about new data. If it had any, the period of that timer is from now on the longest that a subflow
     /// which is heard of still waits for an acknowledgment; it stays that until the scheduler has data again.
     pub(super) fn note_scheduled(&mut self, now: Instant, had_data: bool) {

@@ -159,6 +159,9 @@ impl<P: Sendable> Connection<P> {
         self.timers.note_retransmission();
         self.due.data = true;
         self.arm_data_timer(now);
+        if let Some(silence) = &mut self.silence {
+            silence.fired = true;
+        }
     }
 
     /// A subflow on which the first missing byte was sent again and acknowledged, while the DATA_ACK does not move,

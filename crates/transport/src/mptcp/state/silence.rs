@@ -38,6 +38,10 @@ pub struct Silence {
     subflows: Vec<Silent>,
     /// How long the data level's timer runs (`timer_ival`); 0: nothing waited for an acknowledgment.
     pub period: Duration,
+    /// A DATA_ACK has advanced, and the timer is not set for it yet.
+    pub advanced: bool,
+    /// It has expired, and what it sends has not left yet.
+    pub fired: bool,
     /// A DATA_ACK goes with the last window that counted on its subflow, not with its own (mptcp/connection/linux_windows.rs).
     pub keeps_windows: bool,
 }
