@@ -52,6 +52,8 @@ pub struct Acknowledging {
     late_ms: u8,
     /// Data goes out in answer to what comes in: acknowledgments wait for it.
     answers: bool,
+    /// The window has grown with the segment that comes.
+    grew: bool,
     /// There was a budget when data came last, where the receiver is as Linux's.
     spends: bool,
 }
@@ -76,6 +78,7 @@ impl Acknowledging {
             most_ms: 0,
             late_ms: 0,
             answers: false,
+            grew: false,
             spends: false,
         }
     }
@@ -149,9 +152,10 @@ impl Acknowledging {
     }
 
     fn follow_pause(&mut self, now: Instant) {
+        // What the window's growth with this segment adds (`window_grew`) comes on top.
+        let grown = u16::from(std::mem::take(&mut self.grew));
         if self.last_at.is_zero() {
-            // What the window's growth with this segment adds (`window_grew`) comes on top.
-            self.quick = self.quick.max(self.budget | self.quick & 1);
+            self.quick = self.quick.max(self.budget | grown);
             return;
         }
         let (pause_ms, delay_ms) = (now.as_millis() - self.last_at.as_millis(), self.delay_ms());
@@ -160,7 +164,7 @@ impl Acknowledging {
         } else if pause_ms < delay_ms {
             self.set_delay_ms(delay_ms / 2 + pause_ms);
         } else if pause_ms > self.rto_ms.into() {
-            self.quick = self.quick.max(QUICK);
+            self.quick = self.quick.max(QUICK | grown);
         }
     }
 
@@ -215,6 +219,7 @@ impl Acknowledging {
             self.late_ms = 0;
             self.deadline = (now + wait).min(self.stale_timer(now));
         }
+        self.grew = false;
         self.pending = self.pending.saturating_add(1);
         self.spends |= self.quick > 0;
         self.note_arrival(now);
@@ -257,6 +262,7 @@ impl Acknowledging {
     /// be called before [`Self::data_in_order`].
     #[cold]
     pub fn window_grew(&mut self) {
+        self.grew = true;
         self.quick |= 1;
     }
 
@@ -384,6 +390,23 @@ mod tests {
         assert!(!ack.has_budget());
         ack.hole_filled(us(2_000));
         assert_eq!((0..20).take_while(|n| acknowledged_at_once(&mut ack, 3 + n)).count(), 16);
+    }
+
+    /// `tcp_event_data_recv` before `tcp_grow_window`: 16 after a pause beyond the RTO, and one more where the window grows with that segment.
+    #[test]
+    fn growth_comes_on_top_of_the_budget_of_a_pause_in_linux() {
+        let after = |grew: bool| {
+            let mut ack = Acknowledging::new(&TcpOptions::default());
+            ack.delay_as_linux(Duration::from_millis(50), Duration::from_millis(250));
+            ack.hole_filled(us(2_000));
+            ack.spend_budget();
+            if grew {
+                ack.window_grew();
+            }
+            ack.hole_filled(us(600_000));
+            ack.quick
+        };
+        assert_eq!((after(false), after(true)), (16, 17));
     }
 
     /// Of 65 ms, to which pauses of 30 and 40 have lengthened the delay, 40 are left when the budget of a pause beyond the RTO is spent.
