@@ -25,6 +25,8 @@ pub struct Rack {
     reordering: bool,
     /// How much later than its tick the probe goes out, in milliseconds, where timers are Linux's.
     late_ms: u8,
+    /// The same of `timer`.
+    timer_late_ms: u8,
     /// There was an RTT sample since the last probe, or since the beginning (§7.3).
     pub sampled: bool,
     /// The probe that is under way.
@@ -59,6 +61,7 @@ impl Rack {
             rtt: Duration::ZERO,
             reordering: false,
             late_ms: 0,
+            timer_late_ms: 0,
             multiplier: 1,
             persist: 0,
             raised_below: 0,
@@ -153,8 +156,16 @@ impl Rack {
 
     /// When Linux looks for losses again that there will be `at`: two ticks later (`tcp_rack_mark_lost`).
     #[cold]
-    pub fn patience_in_ticks(now: Instant, at: Instant) -> Instant {
-        if at.is_never() { at } else { wheel::expiry(now, at.saturating_since(now) + LEAST_LINUX).0 }
+    pub fn wait_in_ticks(&mut self, now: Instant, at: Instant) {
+        let never = (Instant::NEVER, Instant::NEVER);
+        let (at, tick) = if at.is_never() { never } else { wheel::expiry(now, at.saturating_since(now) + LEAST_LINUX) };
+        self.timer = at;
+        self.timer_late_ms = at.saturating_since(tick).as_nanos().div_euclid(1_000_000).min(255) as u8;
+    }
+
+    /// The tick for which `timer` was set.
+    pub fn timer_tick(&self) -> Instant {
+        self.timer.saturating_sub(Duration::from_millis(self.timer_late_ms.into()))
     }
 
     /// The tick for which the probe was set.
@@ -239,7 +250,11 @@ mod tests {
         assert_eq!((rack.probe_at, rack.probe_tick()), (Instant::from_millis(308), Instant::from_millis(300)));
         rack.arm_probe_in_ticks(Instant::ZERO, 50 * MS, 4, Instant::from_millis(90));
         assert_eq!((rack.probe_at, rack.probe_tick()), (Instant::from_millis(92), Instant::from_millis(90)));
-        let looks_at = |us: u64| Rack::patience_in_ticks(Instant::from_millis(7), Instant::from_nanos(us * 1_000));
-        assert_eq!((looks_at(9_500), looks_at(7_000)), (Instant::from_millis(13), Instant::from_millis(10)));
+        let mut looks_at = |us: u64| {
+            rack.wait_in_ticks(Instant::from_millis(7), Instant::from_nanos(us * 1_000));
+            (rack.timer, rack.timer_tick())
+        };
+        assert_eq!(looks_at(9_500), (Instant::from_millis(13), Instant::from_millis(12)));
+        assert_eq!(looks_at(7_000), (Instant::from_millis(10), Instant::from_millis(9)));
     }
 }

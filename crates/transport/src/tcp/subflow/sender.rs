@@ -8,7 +8,6 @@ use crate::numbers::SeqNumber;
 use crate::queue::Sendable;
 use crate::tcp::arrival::Arrival;
 use crate::tcp::control::Control;
-use crate::tcp::rack::Rack;
 use crate::tcp::recovery::{Frto, Recovery};
 use crate::tcp::scoreboard::{Copies, Delivered};
 use crate::time::{Duration, Instant};
@@ -395,7 +394,7 @@ impl<P: Sendable> Subflow<P> {
             let rtt_and_reo_wnd = || rack.rtt_and_reo_wnd(v.min_rtt, v.srtt, v.phase != Phase::Open, sacked);
             let (found, next) = self.board.find_losses_by_time(rack.latest, rtt_and_reo_wnd, now);
             newly_lost = found && as_linux;
-            self.rack.timer = if self.rtt.ticks { Rack::patience_in_ticks(now, next) } else { next };
+            if self.rtt.ticks { self.rack.wait_in_ticks(now, next) } else { self.rack.timer = next }
         }
         // For Linux what was lost during a recovery, behind its end, is another loss when that is over, though it was sent again
         // already (`tcp_time_to_recover` asks for `lost_out`).

@@ -76,8 +76,12 @@ impl<P: Sendable> Subflow<P> {
         (self.rack.timer, self.rack.probe_at)
     }
 
-    /// The tick at which Linux's timer of what is outstanding is to expire, which is the probe's or the retransmission's (`icsk_timeout`).
+    /// The tick at which Linux's timer of what is outstanding is to expire (`icsk_timeout`): that for what is late, or else the probe's or the
+    /// retransmission's.
     pub fn outstanding_tick(&self) -> Instant {
+        if !self.rack.timer.is_never() {
+            return self.rack.timer_tick();
+        }
         match (self.rack.probe_at < self.timer, self.timer.is_never()) {
             (true, _) => self.rack.probe_tick(),
             (false, true) => Instant::NEVER,
