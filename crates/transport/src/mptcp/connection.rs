@@ -408,6 +408,7 @@ impl<P: Sendable> Connection<P> {
                 self.due.pushed.insert(r);
             }
             self.due.is_read = true;
+            self.rx.note_opened();
         }
     }
 
@@ -440,6 +441,9 @@ impl<P: Sendable> Connection<P> {
             }
         }
         self.due.is_read = self.due.pushed.0 != 0 || self.due.twice.is_some();
+        if self.due.is_read {
+            self.rx.note_opened();
+        }
     }
 
     /// Subflow `r` acknowledges, at once or by then.

@@ -30,6 +30,8 @@ pub struct HeldMemory {
     last: u64,
     /// Of these and of `read` what the first call read, if it was not the only one.
     first_call: Option<(u64, u64)>,
+    /// The same of all up to the call behind which subflows tell that the window has opened.
+    opened: Option<(u64, u64)>,
     /// The window that the last acknowledgment announced, on whichever subflow (`old_wspace`).
     pub told: u64,
 }
@@ -47,6 +49,7 @@ impl HeldMemory {
             segments: 0,
             last: 0,
             first_call: None,
+            opened: None,
             told,
         }
     }
@@ -93,7 +96,7 @@ impl HeldMemory {
         let last = len.min(self.mss.into());
         self.read_tail = if joins { self.read_tail - len } else { memory::tail_of_packet(last) };
         if first {
-            (self.read, self.segments, self.first_call) = (0, 0, None);
+            (self.read, self.segments, self.first_call, self.opened) = (0, 0, None, None);
         }
         let segments = len.div_ceil(self.mss.into()).max(1);
         self.last = self.spared_as(len, joins);
@@ -107,13 +110,28 @@ impl HeldMemory {
         let goes_on = more && self.call < CALL_BYTES;
         if !goes_on {
             if more && self.first_call.is_none() {
-                // The memory of a segment is held until it is read to its end.
-                let (segments, bytes) = if self.call > CALL_BYTES { (1, self.last) } else { (0, 0) };
-                self.first_call = Some((self.segments - segments, self.read - bytes));
+                self.first_call = Some(self.read_to_end(self.call > CALL_BYTES));
             }
             self.call = self.call.saturating_sub(CALL_BYTES);
         }
         goes_on
+    }
+
+    /// What was read, of which the last segment is held until it is read to its end.
+    fn read_to_end(&self, is_cut: bool) -> (u64, u64) {
+        let (segments, bytes) = if is_cut { (1, self.last) } else { (0, 0) };
+        (self.segments - segments, self.read - bytes)
+    }
+
+    /// Behind the call that is over subflows tell that the window has opened, whatever the next ones read at this instant.
+    pub fn note_opened(&mut self) {
+        let up_to = self.read_to_end(self.call > 0);
+        self.opened.get_or_insert(up_to);
+    }
+
+    /// As [`later`](Self::later), of calls behind that one.
+    pub fn later_than_opened(&self) -> (u64, u64) {
+        self.opened.map_or((0, 0), |(segments, bytes)| (self.segments - segments, self.read - bytes))
     }
 
     /// Segments that later calls than the first have read at this instant, and the memory that these leave free.

@@ -161,6 +161,13 @@ impl<P: Sendable> ReceiveStream<P> {
         2 * left <= room.ratio.data(room.memory.into()) && open > 0 && open >= 2 * left
     }
 
+    /// Subflows are to tell that what was read has opened the window.
+    pub fn note_opened(&mut self) {
+        if let Some(memory) = self.counted() {
+            memory.note_opened();
+        }
+    }
+
     /// The memory of what is held, where it is counted.
     #[inline(always)]
     fn counted(&mut self) -> Option<&mut HeldMemory> {
@@ -280,7 +287,15 @@ impl<P: Sendable> ReceiveStream<P> {
 
     #[cold]
     fn announce_as_linux(&mut self, now: Instant, held: Unread, subflow: &mut Subflow<P>) -> (u16, bool) {
-        let (scale, linux) = (subflow.scales().ours(), self.linux(now, subflow));
+        let (scale, mut linux) = (subflow.scales().ours(), self.linux(now, subflow));
+        let mut held = held;
+        if self.window.follows_reading(now)
+            && let Some(memory) = self.memory()
+        {
+            let (segments, bytes) = memory.later_than_opened();
+            held.pieces += segments as usize;
+            linux.spared_bytes.0 += bytes;
+        }
         let (rcv_nxt, rcv_ssthresh) = subflow.announced_window();
         let (window, tight) = self.window.announce_growing::<true>(now, held, linux, scale, rcv_nxt, rcv_ssthresh);
         let announced = rcv_ssthresh.announced.into();

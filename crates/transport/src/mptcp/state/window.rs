@@ -299,6 +299,11 @@ impl ReceiveWindow {
         if self.read_last.0 == now { self.read_last.1 } else { 0 }
     }
 
+    /// Whether an acknowledgment now follows what was read at this instant.
+    pub fn follows_reading(&self, now: Instant) -> bool {
+        self.read_last == (now, 0)
+    }
+
     /// Whether the peer should be told at once that the window opened: when it at least doubles and by a segment or half the
     /// buffer (RFC 9293 §3.8.6.2.2), as far as the field can tell: an acknowledgment with the same window would be a duplicate.
     pub fn opens(&mut self, held: Unread, spared_bytes: u64, mss: u16) -> bool {
