@@ -88,6 +88,12 @@ impl<P: Sendable> Reorder<P> {
         }
     }
 
+    /// Whether all between these numbers is held.
+    pub fn holds(&self, from: u64, to: u64) -> bool {
+        let range = self.held.as_ref().and_then(|held| held.ranges.find(from));
+        range.is_some_and(|range| range.0 <= from && to <= range.1)
+    }
+
     /// Pieces held.
     pub fn len(&self) -> usize {
         self.held.as_ref().map_or(0, |held| held.pieces.len())

@@ -34,6 +34,8 @@ pub(super) struct AtHole {
     fills: bool,
     /// It changes a block that an acknowledgment may not report.
     unexpected: bool,
+    /// All of it waits already.
+    again: bool,
 }
 
 impl<P: Sendable> Connection<P> {
@@ -43,6 +45,8 @@ impl<P: Sendable> Connection<P> {
     pub(super) fn meet_hole(&mut self, r: usize, piece: &Piece<P>) -> AtHole {
         let (subflow, len) = (&mut self.subflows[r], piece.len() as usize);
         let (behind, fills) = (subflow.pieces(), piece.at == subflow.rcv_nxt());
+        subflow.forget_duplicate();
+        let again = !fills && subflow.holds(piece.at, piece.end());
         let unexpected = !fills
             && subflow.acknowledging().is_pending()
             && subflow.block_at(piece.at, piece.end()) >= EXPECTED_BLOCKS;
@@ -51,7 +55,7 @@ impl<P: Sendable> Connection<P> {
         } else if unexpected {
             subflow.freeze_blocks();
         }
-        AtHole { numbers: (piece.at, piece.end()), offset: piece.offset, len, behind, fills, unexpected }
+        AtHole { numbers: (piece.at, piece.end()), offset: piece.offset, len, behind, fills, unexpected, again }
     }
 
     /// It has its place.
@@ -66,6 +70,9 @@ impl<P: Sendable> Connection<P> {
             subflow.note_hole_filled(now);
         } else {
             subflow.keep_block(met.numbers, new.then_some(met.offset));
+            if met.again {
+                subflow.note_duplicate(met.numbers);
+            }
         }
         // More than one segment is in order now: that goes at once, and does not count as telling of the next hole, unless the window
         // has become smaller and the application has something to read (`subflow_data_ready`).
@@ -176,6 +183,31 @@ mod tests {
         }
         let at_once = [0, 7, 8, 9].map(|n| comes(&mut c, us(20) + Duration::from_nanos(n), n).is_some());
         assert_eq!(at_once, [true, true, true, false], "the one that fills the hole tells of what is behind the next");
+    }
+
+    /// RFC 2883 §4: what came twice is reported first, beyond a hole too (`tcp_data_queue_ofo`).
+    #[test]
+    fn what_came_twice_behind_a_hole_is_reported_first() {
+        let mut c = receiver();
+        let blocks = |c: &mut Connection<Span>, n: u64| {
+            let segment = data(c, 1 + 300 * n as u32, 300 * n, 300, 0);
+            arrives(c, us(n), 0, segment);
+            let (_, ack) = c.transmit(us(n)).expect("one of the first three");
+            ack.options
+                .sack
+                .as_slice()
+                .iter()
+                .map(|block| (block.left - 5_001, block.right - 5_001))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(blocks(&mut c, 1), [(300, 600)]);
+        assert_eq!(blocks(&mut c, 2), [(300, 900)]);
+        assert_eq!(blocks(&mut c, 1), [(300, 600), (300, 900)]);
+        // One whose acknowledgment waits is forgotten with the next segment.
+        assert_eq!([1, 5, 1, 6].map(|n| comes(&mut c, us(5), n).is_some()), [false; 4]);
+        c.handle_timeout(us(2_000));
+        let (_, ack) = c.transmit(us(2_000)).expect("one for all");
+        assert_eq!(ack.options.sack.as_slice()[0].left, 5_001 + 1_500);
     }
 
     #[test]

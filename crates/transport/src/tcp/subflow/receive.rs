@@ -91,6 +91,21 @@ impl<P: Sendable> Subflow<P> {
         self.reorder.keep(self.rcv_nxt, numbers, new);
     }
 
+    /// Whether all between these numbers waits behind a hole.
+    pub fn holds(&self, from: u64, to: u64) -> bool {
+        self.reorder.holds(from, to)
+    }
+
+    /// An acknowledgment reports only what came twice last (RFC 2883 §4, 1; `tcp_data_queue`).
+    pub fn forget_duplicate(&mut self) {
+        self.reorder.take_duplicate();
+    }
+
+    /// The next acknowledgment reports that this came twice (RFC 2883 §4).
+    pub fn note_duplicate(&mut self, (from, to): (u64, u64)) {
+        self.reorder.note_duplicate(from, to);
+    }
+
     /// The next acknowledgments report the blocks that there are.
     pub fn freeze_blocks(&mut self) {
         self.reorder.freeze(self.rcv_nxt);
