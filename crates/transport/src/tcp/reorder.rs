@@ -28,6 +28,8 @@ struct OutOfOrder<P: Sendable> {
     kept: KeptBlocks,
     /// And the memory of what is held.
     memory: Option<Box<WaitingMemory>>,
+    /// A segment with which the window has not grown yet: its length, and how many waited before it.
+    growth: Option<(usize, usize)>,
     /// What the next report is instead of what is held; nothing: see [`Reorder::freeze`].
     frozen: ([(u64, u64); 4], u8),
     /// The first number missing, and how often it was told ([`Reorder::tell`]).
@@ -86,6 +88,18 @@ impl<P: Sendable> Reorder<P> {
                 held.memory.get_or_insert_default().keep(from, to, offset);
             }
         }
+    }
+
+    /// The window grows with a segment of `len` bytes, which came with so many waiting, when the next one comes.
+    pub fn put_off_growth(&mut self, len: usize, behind: usize) {
+        if let Some(held) = &mut self.held {
+            held.growth = Some((len, behind));
+        }
+    }
+
+    /// With which segment the window is still to grow.
+    pub fn take_growth(&mut self) -> Option<(usize, usize)> {
+        self.held.as_mut()?.growth.take()
     }
 
     /// Whether all between these numbers is held.
@@ -196,6 +210,7 @@ impl<P: Sendable> OutOfOrder<P> {
             recent: [0; 4],
             kept: KeptBlocks::default(),
             memory: None,
+            growth: None,
             frozen: ([(0, 0); 4], 0),
             told: (0, 0),
         })

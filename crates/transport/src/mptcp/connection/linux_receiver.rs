@@ -43,6 +43,9 @@ impl<P: Sendable> Connection<P> {
     /// [`acknowledge_at_hole`](Self::acknowledge_at_hole) is to know of it.
     #[cold]
     pub(super) fn meet_hole(&mut self, r: usize, piece: &Piece<P>) -> AtHole {
+        if let Some((len, behind)) = self.subflows[r].take_growth() {
+            self.grow_window_behind_hole(r, len, behind);
+        }
         let (subflow, len) = (&mut self.subflows[r], piece.len() as usize);
         let (behind, fills) = (subflow.pieces(), piece.at == subflow.rcv_nxt());
         subflow.forget_duplicate();
@@ -62,10 +65,14 @@ impl<P: Sendable> Connection<P> {
     #[cold]
     pub(super) fn acknowledge_at_hole(&mut self, now: Instant, r: usize, met: &AtHole) {
         let new = !met.fills && self.subflows[r].pieces() > met.behind;
-        if new {
+        if new && !met.unexpected {
             self.grow_window_behind_hole(r, met.len, met.behind);
         }
         let subflow = &mut self.subflows[r];
+        if new && met.unexpected {
+            // What is sent before the block changes knows nothing of that (`tcp_sack_compress_send_ack`, `tcp_grow_window`).
+            subflow.put_off_growth(met.len, met.behind);
+        }
         if met.fills {
             subflow.note_hole_filled(now);
         } else {

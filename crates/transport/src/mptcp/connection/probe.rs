@@ -76,6 +76,9 @@ impl<P: Sendable> Connection<P> {
 
     /// The peer's window is closed and nothing is under way that would bring news of it.
     pub(super) fn arm_probe(&mut self, now: Instant) {
+        if self.silence.is_some() && self.tx.is_outstanding() {
+            return; // Linux leaves it to the timer of the data level (`mptcp_sendmsg_frag`)
+        }
         if self.timers.probe_at().is_never() && self.views.iter().all(|v| v.in_flight == 0) {
             let Some(r) = self.best_subflow() else { return };
             let timeout = self.subflows[r].rtt().base_rto().doubled(self.timers.probe_backoff().min(8));

@@ -96,6 +96,16 @@ impl<P: Sendable> Subflow<P> {
         self.reorder.holds(from, to)
     }
 
+    /// The window grows with a segment of `len` bytes, which came with so many waiting, when the next one comes.
+    pub fn put_off_growth(&mut self, len: usize, behind: usize) {
+        self.reorder.put_off_growth(len, behind);
+    }
+
+    /// With which segment the window is still to grow.
+    pub fn take_growth(&mut self) -> Option<(usize, usize)> {
+        self.reorder.take_growth()
+    }
+
     /// An acknowledgment reports only what came twice last (RFC 2883 §4, 1; `tcp_data_queue`).
     pub fn forget_duplicate(&mut self) {
         self.reorder.take_duplicate();
