@@ -365,11 +365,8 @@ impl<P: Sendable> Connection<P> {
                     *relieved += 1;
                     return *relieved <= 1 + u8::from(self.config.tcp.tso);
                 }
-                _ => break,
+                _ => return false,
             }
-        }
-        if self.silence.is_some() {
-            self.push_behind_page(now);
         }
         false
     }

@@ -78,7 +78,7 @@ impl<P: Sendable> Connection<P> {
         }
     }
 
-    fn set_data_timer(&mut self, now: Instant) {
+    pub(super) fn set_data_timer(&mut self, now: Instant) {
         let slowest =
             self.subflows.iter().filter(|s| s.is_synchronised()).map(|s| s.rtt().base_rto()).max().unwrap_or_default();
         if slowest.is_zero() {
@@ -100,7 +100,7 @@ impl<P: Sendable> Connection<P> {
     }
 
     /// The period of that timer; where nothing waits, the least retransmission timeout.
-    fn page_timeout(&self) -> Duration {
+    pub(super) fn page_timeout(&self) -> Duration {
         let period = self.silence.as_ref().map_or(Duration::ZERO, |silence| silence.period);
         if period.is_zero() { self.config.tcp.rto_min() } else { period }
     }

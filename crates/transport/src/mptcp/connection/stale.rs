@@ -81,26 +81,21 @@ impl<P: Sendable> Connection<P> {
         bound.any(|(from, to)| (from..to).contains(&at)) || self.subflows.iter().any(on)
     }
 
-    /// Before data is sent, of which Linux chooses the subflow before it looks at what a DATA_ACK acknowledges, and that sets the timer
-    /// (`ack_update_msk`).
+    /// Before each segment, and before nothing more can be sent. Linux chooses a subflow for what is written before it looks at what a
+    /// DATA_ACK acknowledges, and that sets the timer (`ack_update_msk`); and it does so behind the page that the timer has sent
+    /// (`mptcp_check_and_set_pending`).
     #[cold]
     pub(super) fn hear_as_linux(&mut self, now: Instant) {
+        let una = self.tx.una();
+        let set_now = self.timers.retransmit_at() == self.expiry(now, self.page_timeout());
         let Some(silence) = &mut self.silence else { return };
         silence.hear(&self.subflows);
-        if std::mem::take(&mut silence.advanced) && (self.tx.is_outstanding() || self.ending.is_data_fin_outstanding())
-        {
-            if self.tx.open() > 0 {
-                self.note_unsent(now);
-            }
-            self.arm_data_timer(now);
-        }
-    }
-
-    /// Nothing can be sent. If it was the timer's page that was, Linux looks for a subflow for what is written (`mptcp_check_and_set_pending`).
-    #[cold]
-    pub(super) fn push_behind_page(&mut self, now: Instant) {
-        if self.silence.as_mut().is_some_and(|silence| std::mem::take(&mut silence.fired)) {
+        let advanced = std::mem::replace(&mut silence.una, una) != una;
+        if silence.fired_at == now || advanced && self.tx.open() > 0 {
             self.note_unsent(now);
+        }
+        if advanced && set_now {
+            self.set_data_timer(now);
         }
     }
 

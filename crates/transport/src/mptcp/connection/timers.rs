@@ -160,7 +160,7 @@ impl<P: Sendable> Connection<P> {
         self.due.data = true;
         self.arm_data_timer(now);
         if let Some(silence) = &mut self.silence {
-            silence.fired = true;
+            silence.fired_at = now;
         }
     }
 

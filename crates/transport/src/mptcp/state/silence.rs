@@ -3,9 +3,10 @@
 //!
 //! [`Repair::Kernel`]: crate::scheduler::Repair::Kernel
 
+use crate::offset::Offset;
 use crate::queue::Sendable;
 use crate::tcp::subflow::Subflow;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 
 /// `gso_max_size`, less the largest headers.
 const LARGEST_BUFFER_BYTES: u64 = (1 << 16) - 321;
@@ -38,10 +39,10 @@ pub struct Silence {
     subflows: Vec<Silent>,
     /// How long the data level's timer runs (`timer_ival`); 0: nothing waited for an acknowledgment.
     pub period: Duration,
-    /// A DATA_ACK has advanced, and the timer is not set for it yet.
-    pub advanced: bool,
-    /// It has expired, and what it sends has not left yet.
-    pub fired: bool,
+    /// When it expired last.
+    pub fired_at: Instant,
+    /// What the last DATA_ACK acknowledged for which it was set.
+    pub una: Offset,
     /// A DATA_ACK goes with the last window that counted on its subflow, not with its own (mptcp/connection/linux_windows.rs).
     pub keeps_windows: bool,
 }

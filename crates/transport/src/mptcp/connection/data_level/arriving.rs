@@ -169,10 +169,7 @@ impl<P: Sendable> Connection<P> {
         if self.tx.acknowledge(to, kept) {
             self.timers.acknowledged();
             if self.tx.is_outstanding() || self.ending.is_data_fin_outstanding() {
-                match &mut self.silence {
-                    Some(silence) => (silence.advanced, self.due.data) = (true, true),
-                    None => self.arm_data_timer(now),
-                }
+                self.arm_data_timer(now);
             }
         }
     }
