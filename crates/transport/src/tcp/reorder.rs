@@ -24,13 +24,19 @@ struct OutOfOrder<P: Sendable> {
     ranges: Ranges,
     /// A number within each of the ranges touched last, the latest first. Of those that are gone nothing is reported.
     recent: [u64; 4],
-    /// Of a receiver as Linux's: what it reports instead ([`Reorder::keep`]).
+    /// Of a receiver as Linux's.
+    linux: Option<Box<AsLinux>>,
+}
+
+/// What a receiver as Linux's knows of what is held.
+#[derive(Debug, Default)]
+struct AsLinux {
+    /// What it reports ([`Reorder::keep`]), which may be nothing.
     kept: KeptBlocks,
-    /// And the memory of what is held.
-    memory: Option<Box<WaitingMemory>>,
+    memory: WaitingMemory,
     /// A segment with which the window has not grown yet: its length, and how many waited before it.
     growth: Option<(usize, usize)>,
-    /// What the next report is instead of what is held; nothing: see [`Reorder::freeze`].
+    /// What the next report is instead; nothing: see [`Reorder::freeze`].
     frozen: ([(u64, u64); 4], u8),
     /// The first number missing, and how often it was told ([`Reorder::tell`]).
     told: (u64, u8),
@@ -64,42 +70,46 @@ impl<P: Sendable> Reorder<P> {
 
     /// What is held is told while `next` is missing. Answers how often it was told before.
     pub fn tell(&mut self, next: u64) -> u8 {
-        let Some(held) = &mut self.held else { return 0 };
-        let before = if held.told.0 == next { held.told.1 } else { 0 };
-        held.told = (next, before.saturating_add(1));
+        let Some(linux) = self.linux() else { return 0 };
+        let before = if linux.told.0 == next { linux.told.1 } else { 0 };
+        linux.told = (next, before.saturating_add(1));
         before
+    }
+
+    fn linux(&mut self) -> Option<&mut AsLinux> {
+        self.held.as_mut().map(|held| &mut **held.linux.get_or_insert_default())
     }
 
     /// Which of the blocks that a receiver as Linux's reports when all before `next` is there, from 0 on, what lies between these
     /// numbers would join; their number if none.
     pub fn block_at(&mut self, next: u64, from: u64, to: u64) -> usize {
-        let Some(held) = &mut self.held else { return 0 };
-        held.kept.forget_below(next);
-        held.kept.place_of(from, to)
+        let Some(linux) = self.linux() else { return 0 };
+        linux.kept.forget_below(next);
+        linux.kept.place_of(from, to)
     }
 
     /// A receiver as Linux's, which has all before `next`, reports what lies between these numbers, if something is held at all. `new`: the
     /// place in the stream of what is held of that and was not before.
     pub fn keep(&mut self, next: u64, (from, to): (u64, u64), new: Option<Offset>) {
-        if let Some(held) = &mut self.held {
-            held.kept.forget_below(next);
-            held.kept.keep(from, to);
+        if let Some(linux) = self.linux() {
+            linux.kept.forget_below(next);
+            linux.kept.keep(from, to);
             if let Some(offset) = new {
-                held.memory.get_or_insert_default().keep(from, to, offset);
+                linux.memory.keep(from, to, offset);
             }
         }
     }
 
     /// The window grows with a segment of `len` bytes, which came with so many waiting, when the next one comes.
     pub fn put_off_growth(&mut self, len: usize, behind: usize) {
-        if let Some(held) = &mut self.held {
-            held.growth = Some((len, behind));
+        if let Some(linux) = self.linux() {
+            linux.growth = Some((len, behind));
         }
     }
 
     /// With which segment the window is still to grow.
     pub fn take_growth(&mut self) -> Option<(usize, usize)> {
-        self.held.as_mut()?.growth.take()
+        self.held.as_mut()?.linux.as_mut()?.growth.take()
     }
 
     /// Whether all between these numbers is held.
@@ -115,15 +125,15 @@ impl<P: Sendable> Reorder<P> {
 
     /// As [`insert`](Self::insert), of a piece that begins at `next`: it is taken out again at once.
     pub fn insert_first(&mut self, next: u64, piece: Piece<P>) {
-        if let Some(memory) = self.held.as_mut().and_then(|held| held.memory.as_mut()) {
-            memory.pass(piece.at, piece.end());
+        if let Some(linux) = self.held.as_mut().and_then(|held| held.linux.as_mut()) {
+            linux.memory.pass(piece.at, piece.end());
         }
         self.insert(next, piece);
     }
 
     /// The memory of pieces held, of a receiver as Linux's.
     pub fn memory(&self) -> Option<u64> {
-        self.held.as_ref()?.memory.as_ref().map(|memory| memory.bytes())
+        self.held.as_ref()?.linux.as_ref().map(|linux| linux.memory.bytes())
     }
 
     /// Takes what is new of a piece that begins at `next`, the first number missing, or beyond. The range it lies in is what is
@@ -158,8 +168,8 @@ impl<P: Sendable> Reorder<P> {
         let held = self.held.as_mut()?;
         let piece = held.pieces.pop(next)?;
         let end = piece.end();
-        if let Some(memory) = &mut held.memory {
-            memory.release(piece.at, end);
+        if let Some(linux) = &mut held.linux {
+            linux.memory.release(piece.at, end);
         }
         // Ranges below the piece were passed over.
         held.ranges.pass(end);
@@ -173,17 +183,10 @@ impl<P: Sendable> Reorder<P> {
     /// 2018 §4), then those before it, then the lowest; each once.
     #[inline]
     pub fn report(&mut self, next: u64, limit: usize, report: impl FnMut((u64, u64))) {
-        if let Some(held) = &mut self.held {
-            if held.frozen.1 == 0 {
-                // Of a receiver as Linux's all blocks may be forgotten while something is held.
-                if held.memory.is_some() {
-                    held.kept.forget_below(next);
-                    return held.kept.all().iter().take(limit).copied().for_each(report);
-                }
-                return held.report(limit, report);
-            }
-            let (blocks, count) = std::mem::take(&mut held.frozen);
-            blocks[..count.into()].iter().take(limit).copied().for_each(report);
+        let Some(held) = &mut self.held else { return };
+        match &mut held.linux {
+            None => held.report(limit, report),
+            Some(linux) => linux.report(next, limit, report),
         }
     }
 
@@ -195,25 +198,28 @@ impl<P: Sendable> Reorder<P> {
             blocks[count] = block;
             count += 1;
         });
-        if let Some(held) = &mut self.held {
-            held.frozen = (blocks, count as u8);
+        if let Some(linux) = self.linux() {
+            linux.frozen = (blocks, count as u8);
         }
+    }
+}
+
+impl AsLinux {
+    #[cold]
+    fn report(&mut self, next: u64, limit: usize, report: impl FnMut((u64, u64))) {
+        if self.frozen.1 == 0 {
+            self.kept.forget_below(next);
+            return self.kept.all().iter().take(limit).copied().for_each(report);
+        }
+        let (blocks, count) = std::mem::take(&mut self.frozen);
+        blocks[..count.into()].iter().take(limit).copied().for_each(report);
     }
 }
 
 impl<P: Sendable> OutOfOrder<P> {
     #[cold]
     fn boxed() -> Box<Self> {
-        Box::new(OutOfOrder {
-            pieces: Slots::new(),
-            ranges: Ranges::new(),
-            recent: [0; 4],
-            kept: KeptBlocks::default(),
-            memory: None,
-            growth: None,
-            frozen: ([(0, 0); 4], 0),
-            told: (0, 0),
-        })
+        Box::new(OutOfOrder { pieces: Slots::new(), ranges: Ranges::new(), recent: [0; 4], linux: None })
     }
 
     /// `range` was touched at `at`.

@@ -163,8 +163,7 @@ impl<P: Sendable> Subflow<P> {
         if delivered.advanced || self.board.first_sent_at().is_some_and(|sent_at| delivered.once.oldest_at < sent_at) {
             if self.detection.is_impatient() { self.restart_once(now, phase_before) } else { self.restart_timer(now) }
         }
-        // The kernel's programs know what was acknowledged in order (`bytes_acked`).
-        control.view_mut().bytes_since_loss += if as_linux { self.snd_una - una_before } else { delivered.bytes };
+        control.view_mut().bytes_since_loss += delivered.bytes;
         let duplicate_reported = duplicate_end.is_some();
         // Linux does not wait longer before it has seen the network reorder.
         if duplicate_reported && (!as_linux || self.rack.has_seen_reordering()) {
@@ -180,6 +179,9 @@ impl<P: Sendable> Subflow<P> {
             }
         }
         if as_linux {
+            // The kernel's programs know what was acknowledged in order (`bytes_acked`).
+            let view = control.view_mut();
+            view.bytes_since_loss = view.bytes_since_loss + (self.snd_una - una_before) - delivered.bytes;
             self.rack.delivered_as_linux(&delivered, in_order_at, now);
         }
         self.recover(now, &delivered, control);
