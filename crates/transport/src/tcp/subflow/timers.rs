@@ -79,7 +79,7 @@ impl<P: Sendable> Subflow<P> {
     /// The tick at which Linux's timer of what is outstanding is to expire (`icsk_timeout`): that for what is late, or else the probe's or the
     /// retransmission's.
     pub fn outstanding_tick(&self) -> Instant {
-        if !self.rack.timer.is_never() {
+        if self.rtt.ticks && !self.rack.timer.is_never() {
             return self.rack.timer_tick();
         }
         match (self.rack.probe_at < self.timer, self.timer.is_never()) {
