@@ -135,7 +135,7 @@ fn train_allowance(view: &View) -> Duration {
 }
 
 /// ∛a as the kernel takes it (`cubic_root`): an estimate from the six leading bits of whole octal digits, and one step of Newton's with
-/// x(x − 1) for x² and 341/1024 for a third. Off by up to 1 %.
+/// x(x − 1) for x² and 341/1024 for a third. Off by up to 0.4 %.
 ///
 /// The kernel reads the estimate from a table that was refined by hand. The step adds the square of the estimate's relative error
 /// and its factor takes 1/1024: the estimate that makes up for it lies above the root of the middle by √(1/1024 − variance), where the

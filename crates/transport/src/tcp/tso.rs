@@ -52,7 +52,7 @@ pub struct Groups {
     several: bool,
     /// When a segment left last.
     last_at: Instant,
-    /// What of `last_at` a pause was counted from.
+    /// `last_at` when a pause was last counted, so that each counts once.
     paused_at: Instant,
     /// What was sent when the window was last said to be the limit or not (`cwnd_usage_seq`).
     usage_end: u64,

@@ -65,14 +65,13 @@ impl<P: Sendable> Connection<P> {
     #[cold]
     pub(super) fn acknowledge_at_hole(&mut self, now: Instant, r: usize, met: &AtHole) {
         let new = !met.fills && self.subflows[r].pieces() > met.behind;
-        if new && !met.unexpected {
+        if new && met.unexpected {
+            // What is sent before the block changes knows nothing of that (`tcp_sack_compress_send_ack`, `tcp_grow_window`).
+            self.subflows[r].put_off_growth(met.len, met.behind);
+        } else if new {
             self.grow_window_behind_hole(r, met.len, met.behind);
         }
         let subflow = &mut self.subflows[r];
-        if new && met.unexpected {
-            // What is sent before the block changes knows nothing of that (`tcp_sack_compress_send_ack`, `tcp_grow_window`).
-            subflow.put_off_growth(met.len, met.behind);
-        }
         if met.fills {
             subflow.note_hole_filled(now);
         } else {

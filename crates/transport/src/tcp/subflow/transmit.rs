@@ -365,14 +365,20 @@ mod tests {
         assert_eq!(end.growth.limited_below(), 402, "the window is full");
     }
 
+    /// One of Linux's, of which something left last at 1 ms.
+    fn paused(feedback: Feedback) -> Subflow<Span> {
+        let mut end = established(&TcpOptions { tso: true, ..TcpOptions::default() });
+        end.serve(feedback, true, false);
+        end.groups.as_mut().unwrap().probe(Instant::from_millis(1), 1);
+        end
+    }
+
     /// Data is written after a pause in so many buffers: each halves the window (`tcp_skb_entail`), once a pause, and the rate that decides how
     /// large groups are stays.
     #[test]
     fn each_buffer_after_a_pause_halves_the_window_in_linux() {
         let after = |buffers| {
-            let mut end = established(&TcpOptions { tso: true, ..TcpOptions::default() });
-            end.serve(Feedback::Acks, true, false);
-            end.groups.as_mut().unwrap().probe(Instant::from_millis(1), 1);
+            let mut end = paused(Feedback::Acks);
             let mut view = View { cwnd: 203.5, srtt: Duration::from_millis(100), ..View::new(10.0, 100) };
             let rate = pacing_rate(&view, 0, end.paced_mss());
             let (rto, waiting) =
@@ -384,6 +390,10 @@ mod tests {
             view.cwnd
         };
         assert_eq!((after(1), after(2), after(9)), (101.5, 50.5, 10.5));
+        // BBR sets the window itself.
+        let (mut end, mut view) = (paused(Feedback::Steering), View::new(203.5, 100));
+        end.resume_as_linux(Instant::from_secs(9), 1, &mut view);
+        assert_eq!(view.cwnd, 203.5);
     }
 
     #[test]

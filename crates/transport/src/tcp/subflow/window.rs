@@ -53,9 +53,9 @@ impl<P: Sendable> Subflow<P> {
     }
 
     /// Data is written in so many buffers, none of which has left, while nothing is under way: Linux looks at the pause for each of them
-    /// (`tcp_skb_entail`).
+    /// (`tcp_skb_entail`), unless the control sets the window itself (`tcp_slow_start_after_idle_check`).
     pub fn resume_as_linux(&mut self, now: Instant, buffers: usize, view: &mut View) {
-        if !self.board.is_empty() || !self.growth.validation.is_linux() {
+        if !self.board.is_empty() || !self.growth.validation.is_linux() || self.growth.is_steered() {
             return;
         }
         let Some(last_at) = self.groups.as_mut().and_then(|groups| groups.pause()) else { return };
