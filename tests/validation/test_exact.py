@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from math import nan
+from pathlib import Path
 
 import pytest
 from mptcplab.capture.divergence import Sent
+from mptcplab.kernels import Kernel
 
 from studies import exact
 from studies.exact import Case, Run, causes, compared, networks, row
@@ -99,3 +101,22 @@ def test_a_case_without_losses_has_none() -> None:
     assert "loss" not in text
     assert 'queue = "4000 packets"' in text
     assert "loss" in replace(CASE, lossy=True).text("sim")
+
+
+def test_bbr_is_compared_in_the_phase_that_the_guest_has_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third seed has it; where losses are drawn from the seed too, only the first counts."""
+    tried: list[int] = []
+
+    def run(_case: Case, engine: str, seed: int = 1) -> Run:
+        assert engine == "sim"
+        tried.append(seed)
+        return OURS if seed == 3 else changed(10 + seed, length=1000)
+
+    monkeypatch.setattr(exact, "run", run)
+    monkeypatch.setattr(exact, "linux", lambda *_: OURS)
+    case = replace(CASE, control="bbr")
+    kernel = Kernel("6.12", "", "6.12.117", "", "", "", 1000, {}, "", Path())
+    found = exact.outcome(case, kernel)
+    assert (found.first, found.alike, tried) == (None, 20, [1, 2, 3])
+    tried.clear()
+    assert (exact.outcome(replace(case, lossy=True), kernel).alike, tried) == (11, [1])

@@ -47,9 +47,9 @@ impl EventQueue {
         }
     }
 
-    /// Schedules `target` at `time_ns`. `since_ns` is the current time, which must not be before the entry taken last.
-    /// Of two entries for the same time, the one scheduled earlier comes first; if both were scheduled at the same
-    /// time, the one with the lower target. `target` must be below [`TARGET_LIMIT`].
+    /// Schedules `target` at `time_ns`. `since_ns` is the current time, which must not be before the entry taken last. Of two entries for
+    /// the same time, the one scheduled earlier comes first; if both were scheduled at the same time, the one with the lower target.
+    /// With `time_ns` as `since_ns` an entry comes after all others of its time. `target` must be below [`TARGET_LIMIT`].
     #[inline]
     pub fn push(&mut self, since_ns: u64, time_ns: u64, target: u32) {
         self.push_far(since_ns, time_ns, target);
@@ -178,6 +178,7 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Push(u64, u32),
+        PushLast(u64, u32),
         PushLink(u64, u32),
         Pop,
         Remove(u32),
@@ -190,6 +191,7 @@ mod tests {
         // Few times and few targets, to test ties. Times count from the last one popped.
         prop_oneof![
             6 => (0..12_u64, LINKS..40_u32).prop_map(|(time, target)| Step::Push(time, target)),
+            1 => (0..12_u64, LINKS..40_u32).prop_map(|(time, target)| Step::PushLast(time, target)),
             9 => (prop_oneof![0..12_u64, 4080..4110_u64, 0..20_000_u64], 0..LINKS).prop_map(|(time, link)| Step::PushLink(time, link)),
             9 => Just(Step::Pop),
             1 => (0..40_u32).prop_map(Step::Remove),
@@ -208,6 +210,10 @@ mod tests {
                     Step::Push(after, target) => {
                         queue.push(now_ns, now_ns + after, target);
                         reference.push(now_ns, now_ns + after, target);
+                    }
+                    Step::PushLast(after, target) => {
+                        queue.push(now_ns + after, now_ns + after, target);
+                        reference.push(now_ns + after, now_ns + after, target);
                     }
                     Step::PushLink(after, link) => {
                         // A link has at most one entry.

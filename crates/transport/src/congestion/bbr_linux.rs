@@ -103,6 +103,11 @@ struct Reply {
     app_limited: bool,
 }
 
+/// How long ago something was, by stamps of whole microseconds.
+fn whole_us(now: Instant, ago: Duration) -> u64 {
+    now.as_micros() - now.saturating_sub(ago).as_micros()
+}
+
 impl Make for BbrLinux {
     fn make(_: &Given, origin: &Origin) -> Self {
         BbrLinux::new(origin.seed(Kind::Congestion))
@@ -112,12 +117,13 @@ impl Make for BbrLinux {
 impl Reply {
     fn of(delivery: &Delivery<'_>, mss: u64) -> Self {
         let segments = |bytes: u64| bytes.div_ceil(mss);
+        let since = |ago| whole_us(delivery.now, ago);
         let delivered = segments(delivery.delivered);
         let rate = delivery.sample.and_then(|sample| {
             let prior = segments(sample.prior_delivered);
-            let interval_us = sample.bytes as f64 * 1e6 / sample.rate?;
-            // The quotient of two whole numbers is given as its inverse: half a nanosecond makes up for the rounding.
-            Some((delivered - prior, (interval_us + 5e-4) as u64, prior))
+            // The quotient of two whole numbers is given as its inverse.
+            let interval = Duration::from_nanos((sample.bytes as f64 * 1e9 / sample.rate?).round() as u64);
+            Some((delivered - prior, since(interval), prior))
         });
         Reply {
             now_us: delivery.now.as_micros(),
@@ -126,7 +132,7 @@ impl Reply {
             lost: delivery.lost.len() as u64,
             in_flight: segments(delivery.in_flight),
             held_us: delivery.departs_at.saturating_since(delivery.now).as_micros(),
-            rtt_us: delivery.rtt.map(Duration::as_micros),
+            rtt_us: delivery.rtt.map(since),
             delivers: delivery.sample.is_some(),
             rate: rate.filter(|&(_, interval_us, _)| interval_us > 0),
             app_limited: delivery.sample.is_some_and(|sample| sample.app_limited),
@@ -181,7 +187,7 @@ impl BbrLinux {
         self.cwnd = (view.cwnd as u64).max(1);
         let rtt_us = if view.srtt.is_zero() { 1_000 } else { view.srtt.as_micros().max(1) };
         self.pacing_rate = self.pace(self.cwnd * BANDWIDTH_UNIT / rtt_us, HIGH_GAIN);
-        self.min_rtt_us = (!view.min_rtt.is_zero()).then_some(view.min_rtt.as_micros());
+        self.min_rtt_us = (!view.min_rtt.is_zero()).then(|| whole_us(now, view.min_rtt));
         (self.extra_since_us, self.min_rtt_stamp_ms) = (now.as_micros(), now.as_millis());
     }
 
@@ -426,7 +432,8 @@ impl BbrLinux {
         let target = self.with_room(self.content(self.rate(), self.cwnd_gain()) + extra);
         if self.full {
             self.cwnd = (self.cwnd + reply.acked).min(target);
-        } else if self.cwnd < target || reply.delivered < INITIAL_WINDOW {
+        } else if self.cwnd < target || 1 + reply.delivered < INITIAL_WINDOW {
+            // The SYN counts as delivered.
             self.cwnd += reply.acked;
         }
         self.cwnd = self.cwnd.max(LEAST_WINDOW);

@@ -70,12 +70,12 @@ fn the_handshake_is_the_first_round_trip() {
     let mut bbr = BbrLinux::new(1);
     let rtt = Duration::from_micros(RTT_US);
     let view = View { srtt: rtt, min_rtt: rtt, ..View::new(10.0, MSS) };
-    assert_eq!(bbr.on_join(&view, Instant::from_millis(7)), Some(714_411.0));
+    assert_eq!(bbr.on_join(&view, Instant::from_millis(47)), Some(714_411.0));
     let slower = |now_us: u64| Reply { rtt_us: Some(RTT_US + 480), ..reply(now_us, 1, 100) };
-    assert!(!bbr.update_min_rtt(&slower(10_007_000), false));
-    assert_eq!((bbr.min_rtt_us, bbr.min_rtt_stamp_ms), (Some(RTT_US), 7));
-    assert!(bbr.update_min_rtt(&slower(10_008_000), false));
-    assert_eq!((bbr.min_rtt_us, bbr.min_rtt_stamp_ms), (Some(RTT_US + 480), 10_008));
+    assert!(!bbr.update_min_rtt(&slower(10_047_000), false));
+    assert_eq!((bbr.min_rtt_us, bbr.min_rtt_stamp_ms), (Some(RTT_US), 47));
+    assert!(bbr.update_min_rtt(&slower(10_048_000), false));
+    assert_eq!((bbr.min_rtt_us, bbr.min_rtt_stamp_ms), (Some(RTT_US + 480), 10_048));
 }
 
 /// A quarter more, exactly, is growth; three rounds with less fill the pipe. Rounds that the application limits do not count.
@@ -312,6 +312,27 @@ fn pauses_timeouts_and_columns() {
     assert_eq!(bbr.state, State::Cruise);
 }
 
+/// Without bandwidth the target is two segments and three bursts. Beyond it the window grows until ten segments were delivered, the
+/// SYN among them.
+#[test]
+fn the_syn_counts_as_delivered() {
+    let grown = |delivered| {
+        let mut bbr = BbrLinux::new(1);
+        bbr.cwnd = 20;
+        bbr.adapt_window(Phase::Open, &Reply { acked: 1, ..reply(50_000, delivered, 10) });
+        bbr.cwnd
+    };
+    assert_eq!([8, 9].map(grown), [21, 20]);
+}
+
+/// From 100,999.9 to 140,999.1 µs are 39,999.2 µs, but 40,000 by stamps of whole microseconds.
+#[test]
+fn stamps_are_whole_microseconds() {
+    let ago = Duration::from_nanos(39_999_200);
+    assert_eq!(whole_us(Instant::from_nanos(140_999_100), ago), 40_000);
+    assert_eq!(whole_us(Instant::from_nanos(140_999_900), ago), 39_999);
+}
+
 const LOST: LostPacket = LostPacket { bytes: 1_000, in_flight: 0, lost: 0, app_limited: false, begins_range: true };
 
 fn delivery(now_us: u64, acked: u64, delivered: u64, rate: f64) -> Delivery<'static> {
@@ -341,14 +362,13 @@ fn delivery(now_us: u64, acked: u64, delivered: u64, rate: f64) -> Delivery<'sta
 /// Bytes become segments, the last of them a short one; three in 7 ms, though their quotient is no whole number.
 #[test]
 fn what_an_acknowledgment_says() {
-    let ms = 7_000;
     let told = Delivery {
         lost: &[LOST, LOST],
-        departs_at: Instant::from_nanos(9_002_000),
-        ..delivery(ms, 2_500, 10_500, 2_500.0 * 1e6 / ms as f64)
+        departs_at: Instant::from_nanos(49_002_000),
+        ..delivery(47_000, 2_500, 10_500, 2_500.0 * 1e6 / 7_000.0)
     };
     let reply = Reply::of(&told, 1_000);
-    assert_eq!((reply.now_us, reply.acked, reply.delivered, reply.lost, reply.in_flight), (7_000, 3, 11, 2, 40));
+    assert_eq!((reply.now_us, reply.acked, reply.delivered, reply.lost, reply.in_flight), (47_000, 3, 11, 2, 40));
     assert_eq!((reply.rate, reply.held_us, reply.rtt_us), (Some((3, 7_000, 8)), 2_002, Some(RTT_US)));
     let sample = RateSample { rate: None, ..told.sample.unwrap() };
     let reply = Reply::of(&Delivery { sample: Some(sample), ..told }, 1_000);
@@ -361,10 +381,10 @@ fn an_acknowledgment_with_losses() {
     let mut bbr = in_state(State::Cruise, 2);
     (bbr.cwnd, bbr.pacing_rate) = (84, PACE);
     let view = View::new(84.0, MSS);
-    let brought = delivery(1, 1_000, 100_000, 5e5);
+    let brought = delivery(50_000, 1_000, 100_000, 5e5);
     let steering = bbr.on_delivery(&view, &Delivery { lost: &[LOST, LOST], lost_in_all: 2_000, ..brought }).unwrap();
     assert_eq!((steering.window.cwnd, steering.limited, steering.pacing), (83.0, false, Some(PACE as f64)));
-    (bbr.phase, bbr.phase_began_us, bbr.gain) = (1, 1, CYCLE[1]);
+    (bbr.phase, bbr.phase_began_us, bbr.gain) = (1, 50_000, CYCLE[1]);
     let steering = bbr.on_delivery(&view, &Delivery { in_flight: 50_000, ..brought }).unwrap();
     assert_eq!(steering.pacing, Some((PACE * 3 / 4) as f64));
 }

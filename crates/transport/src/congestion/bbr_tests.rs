@@ -23,8 +23,9 @@ struct Path<C> {
 impl<C: SinglePath> Path<C> {
     fn new(mut control: C) -> Self {
         let view = View { srtt: RTT, min_rtt: RTT, active: true, ..View::new(10.0, MSS as u32) };
-        let pacing = control.on_join(&view, Instant::ZERO).unwrap();
-        Path { control, view, now: Instant::ZERO, delivered: 0, rate: RATE, limit: f64::INFINITY, pacing }
+        let now = Instant::ZERO + RTT; // after the handshake
+        let pacing = control.on_join(&view, now).unwrap();
+        Path { control, view, now, delivered: 0, rate: RATE, limit: f64::INFINITY, pacing }
     }
 
     /// A round trip: what the window and the pacing let go is delivered at no more than the rate of the path.

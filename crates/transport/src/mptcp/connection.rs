@@ -542,6 +542,12 @@ impl<P: Sendable> Connection<P> {
         self.next_timeout
     }
 
+    /// Whether what arrives when a timer expires is to be received first. As in Linux (`NET_RX_SOFTIRQ`, `HRTIMER_SOFTIRQ`), where
+    /// acknowledgments of paced segments come with the same gaps as the timer of pacing.
+    pub fn receives_before_timers(&self) -> bool {
+        self.config.tcp.tso
+    }
+
     /// Whether the connection is over: closed in order, reset or given up.
     pub fn is_over(&self) -> bool {
         self.ending.has_finished()

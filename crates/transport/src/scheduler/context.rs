@@ -121,6 +121,8 @@ pub struct Counters {
     pub queued_buffers: u64,
     /// Largest segment in bytes, TCP's options included; [`View::mss`](crate::congestion::View::mss) is what data gets of it.
     pub segment_bytes: u32,
+    /// The control steers.
+    pub steered: bool,
     /// The same less timestamps, which is what the kernel's pacing counts with (`mss_cache`).
     pub paced_bytes: u32,
     /// The rate of the kernel's pacing in bytes/s, where it is not what follows from the window.

@@ -86,6 +86,7 @@ impl Play {
                 queued_bytes: bytes(view.queued),
                 queued_buffers: u64::from(view.queued.div_ceil(45)),
                 segment_bytes: view.mss + 40,
+                steered: false,
                 ..Counters::default()
             }
         })

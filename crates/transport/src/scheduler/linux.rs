@@ -176,7 +176,7 @@ impl Linux {
                 limit.bytes = 0;
             } else if limit.bytes == 0 {
                 let counters = context.counters(r);
-                limit.bytes = buffer_limit(group[r].cwnd, counters.segment_bytes, self.largest_bytes);
+                limit.bytes = buffer_limit(counters.steered, group[r].cwnd, counters.segment_bytes, self.largest_bytes);
                 limit.seen = counters.heard;
                 self.in_groups = counters.groups.is_some();
             }
@@ -397,7 +397,7 @@ impl PacketScheduler for Linux {
             let since = context.now - std::mem::replace(&mut limit.seen_at, context.now);
             let had_room = counters.groups.map_or(since < DEFERRED, |(_, had_room)| had_room);
             if self.pages.full && (had_room || f64::from(view.in_flight) < view.cwnd.floor()) {
-                let wanted = buffer_limit(view.cwnd, counters.segment_bytes, self.largest_bytes);
+                let wanted = buffer_limit(counters.steered, view.cwnd, counters.segment_bytes, self.largest_bytes);
                 grown |= wanted > limit.bytes;
                 limit.bytes = limit.bytes.max(wanted);
             }

@@ -9,54 +9,50 @@ use crate::time::{Duration, Instant};
 /// So many segments are not paced, nor are those before them (the initial quantum of fq).
 const FIRST_SEGMENTS: u32 = 9;
 
-/// In bytes per second; a control that sets a lower rate sends segments one by one (BBR's `bbr_min_tso_rate`).
-const LEAST_GROUP_RATE: f64 = 150_000.0;
-
 /// State of a paced subflow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pacing {
     /// When the next group may leave.
     next_at: Instant,
     held: bool,
-    /// When the present group began, and how many of its segments have not left.
+    /// When the present group began, and when it might have at the earliest; how many of its segments have not left, and what those
+    /// hold that have.
     began_at: Instant,
+    from: Instant,
     left: u32,
-    /// How much later it began than it might have, as far as its segments have not made up for that.
-    late: Duration,
+    bytes: u64,
     /// Of the first segments.
     sent: u32,
-    /// As the control sets it, in bytes per second; 0: by the window.
-    rate: f64,
+    /// As the control sets it, in bytes per second; None: by the window.
+    rate: Option<f64>,
 }
 
 impl Pacing {
     /// A packet of `bytes` leaves now: how long the next group is held back, at the control's rate, or at [`factor`] times the
-    /// window per smoothed RTT. Answers whether it is.
-    pub fn sent(&mut self, now: Instant, bytes: u64, view: &View) -> bool {
+    /// window per smoothed RTT. `ends`: whether its group ends with it, if the sender knows groups. Answers whether the next waits.
+    pub fn sent(&mut self, now: Instant, bytes: u64, view: &View, ends: Option<bool>) -> bool {
+        let rate = match self.rate {
+            Some(rate) => rate,
+            None => factor(view) * view.cwnd.max(1.0) * f64::from(view.mss) * 1e9 / view.srtt.as_nanos().max(1) as f64,
+        };
+        if self.left == 0 || now != self.began_at {
+            (self.began_at, self.from) = (now, self.next_at);
+            self.left = group(rate, view, self.rate.is_some());
+            self.bytes = 0;
+        }
+        self.left = ends.map_or(self.left - 1, |ends| u32::from(!ends));
+        self.bytes += bytes;
         if self.sent < FIRST_SEGMENTS {
             self.sent += 1;
             self.next_at = self.next_at.max(now);
             return false;
         }
-        let rate = if self.rate > 0.0 {
-            self.rate
-        } else {
-            factor(view) * view.cwnd.max(1.0) * f64::from(view.mss) * 1e9 / view.srtt.as_nanos().max(1) as f64
-        };
-        if self.left == 0 || now != self.began_at {
-            self.began_at = now;
-            self.late = now.saturating_since(self.next_at);
-            self.left = group(rate, view, self.rate > 0.0);
-        }
-        self.left -= 1;
-        let gap = Duration::from_nanos((bytes as f64 * 1e9 / rate) as u64);
+        let gap = Duration::from_nanos(self.bytes.saturating_mul(1_000_000_000) / (rate as u64).max(1));
         // What leaves later than pacing allowed it to takes so much off the gap behind it, half of it at most.
-        let late = self.late.min(gap / 2);
-        self.late = self.late - late;
-        // A segment that did not wait for its turn (the first of a recovery) takes none from those after it: else many
+        let gap = gap - now.saturating_since(self.from).min(gap / 2);
+        // A group that did not wait for its turn (the first of a recovery) takes none from those after it: else many
         // of them would add up to a standstill.
-        let gap = gap - late;
-        self.next_at = if self.held { self.next_at.max(now + gap) } else { self.next_at.max(now) + gap };
+        self.next_at = if self.held { self.from.max(now + gap) } else { self.from.max(now) + gap };
         self.held = self.next_at > now && (self.held || self.left == 0);
         self.held
     }
@@ -69,7 +65,7 @@ impl Pacing {
 
     /// The control sets the rate, in bytes per second.
     pub fn set_rate(&mut self, rate: f64) {
-        self.rate = rate;
+        self.rate = Some(rate);
     }
 
     /// When it lets go.
@@ -103,8 +99,7 @@ pub fn factor(view: &View) -> f64 {
 /// The segments of a group: a millisecond's, at least two, or one below 1.2 Mbit/s where a control sets the rate; at most half of
 /// the window.
 fn group(rate: f64, view: &View, is_set: bool) -> u32 {
-    let most = if is_set && rate < LEAST_GROUP_RATE { 1 } else { most_segments(rate as u64, view) };
-    most.min((view.cwnd as u64 / 2).max(1)) as u32
+    most_segments(rate as u64, is_set, view).min((view.cwnd as u64 / 2).max(1)) as u32
 }
 
 #[cfg(test)]
@@ -123,16 +118,16 @@ mod tests {
         let mut p = Pacing::default();
         let began = Instant::from_nanos(1);
         for _ in 0..9 {
-            assert!(!p.sent(began, 1000, &view()), "the first ten leave at once");
+            assert!(!p.sent(began, 1000, &view(), None), "the first ten leave at once");
         }
-        assert_eq!((p.sent(began, 1000, &view()), p.sent(began, 1000, &view())), (false, true), "a group of two");
+        assert!(p.sent(began, 1000, &view(), None), "the tenth ends a group of two, which counts whole");
         let next = began + 10 * MS;
         assert_eq!(p.deadline(), next);
         assert!(!p.release(Instant::from_millis(10)));
         assert!(p.release(next));
         assert_eq!(p.deadline(), Instant::NEVER);
         let avoidance = View { ssthresh: 10.0, ..view() };
-        assert_eq!((p.sent(next, 1000, &avoidance), p.sent(next, 1000, &avoidance)), (false, true));
+        assert_eq!((p.sent(next, 1000, &avoidance, None), p.sent(next, 1000, &avoidance, None)), (false, true));
         assert_eq!(p.deadline(), next + 2 * Duration::from_nanos(8_333_333));
     }
 
@@ -146,8 +141,8 @@ mod tests {
         for (late, expected) in [(0, 10), (1, 9), (4, 6), (7, 5)] {
             let now = Instant::from_millis(40 + late);
             let mut p = waiting();
-            p.sent(now, 1000, &view());
-            p.sent(now, 1000, &view());
+            p.sent(now, 1000, &view(), None);
+            p.sent(now, 1000, &view(), None);
             assert_eq!(p.deadline() - now, expected * MS);
         }
     }
@@ -162,11 +157,26 @@ mod tests {
         assert_eq!([group(15e6, &wide(100.0), true), group(15e6, &wide(12.0), true)], [14, 6]);
     }
 
+    /// At 336,436 bytes/s two segments of 1,448 bytes take 8,607,877.9 ns; the gap behind a group is rounded once. Three leave together
+    /// where the sender says so, though it would be two here.
+    #[test]
+    fn a_group_of_the_sender_counts_whole() {
+        let mut p = Pacing { sent: FIRST_SEGMENTS, next_at: Instant::from_millis(40), ..Pacing::default() };
+        p.set_rate(336_436.0);
+        let now = Instant::from_millis(40);
+        assert_eq!([false, true].map(|ends| p.sent(now, 1_448, &view(), Some(ends))), [false, true]);
+        let next = now + Duration::from_nanos(8_607_877);
+        assert_eq!(p.deadline(), next);
+        assert!(p.release(next));
+        assert_eq!([false, false, true].map(|ends| p.sent(next, 1_448, &view(), Some(ends))), [false, false, true]);
+        assert_eq!(p.deadline(), next + Duration::from_nanos(12_911_816)); // 4,344 · 10⁹ / 336,436
+    }
+
     /// The window ended a group: when an acknowledgment makes room, the rest of its gap has passed, or holds back.
     #[test]
     fn a_group_that_is_not_whole_is_waited_for() {
         let mut p = waiting();
-        assert!(!p.sent(Instant::from_millis(40), 1000, &view()));
+        assert!(!p.sent(Instant::from_millis(40), 1000, &view(), None));
         let (mut early, mut late) = (p, p);
         let end = Instant::from_millis(45);
         assert_eq!((early.acknowledged(Instant::from_millis(44)), early.deadline()), (true, end));

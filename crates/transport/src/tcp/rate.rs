@@ -49,7 +49,10 @@ pub struct RateSampler {
 impl RateSampler {
     /// One that is not told of pauses of the application, if `ignores_pauses`.
     pub fn new(ignores_pauses: bool) -> Self {
-        RateSampler { ignores_pauses, ..RateSampler::default() }
+        let mut sampler = RateSampler { ignores_pauses, ..RateSampler::default() };
+        // Until the application writes there is nothing to send (section 4.1.2.4).
+        sampler.paused(0);
+        sampler
     }
 
     /// A segment of `bytes` up to sequence number `end` goes out for the first time; `in_flight` with it.
@@ -308,5 +311,22 @@ mod tests {
         // A probe repeats what nobody holds to be lost.
         sampler.sent_again(Instant::from_millis(70), 2001, 2000, false);
         assert!(sampler.take_lost().is_empty());
+    }
+
+    /// What leaves before the first acknowledgment does so after a pause of the application: it had written nothing yet. Linux's Multipath
+    /// TCP does not notice that.
+    #[test]
+    fn a_connection_begins_with_a_pause() {
+        let limited = |ignores_pauses| {
+            let mut sampler = RateSampler::new(ignores_pauses);
+            [(0, 1_001), (50, 2_001)].map(|(ms, end)| {
+                let sent_at = Instant::from_millis(ms);
+                sampler.sent(sent_at, end, 1_000, 1_000);
+                let delivered = delivered(1_000, (sent_at, end));
+                let sample = sampler.acknowledged(sent_at + Duration::from_millis(50), &delivered, end, Duration::ZERO);
+                sample.unwrap().app_limited
+            })
+        };
+        assert_eq!((limited(false), limited(true)), ([true, false], [false, false]));
     }
 }

@@ -86,6 +86,8 @@ pub struct SocketQueue {
     pub sent: SentBuffers,
     /// The memory of the socket.
     limit_bytes: u64,
+    /// The control steers.
+    pub steered: bool,
     /// The application waits.
     full: bool,
     /// There is room for it again.
@@ -102,7 +104,7 @@ impl SocketQueue {
     /// What the application has written by now that it heard of the last room, before an acknowledgment brings more.
     pub fn arrive(&mut self, now: Instant, edges: Edges, view: &View) {
         if self.limit_bytes == 0 {
-            self.limit_bytes = limit(view);
+            self.limit_bytes = self.limit(view);
             (self.woken, self.woken_at, self.largest_window) = (true, now, edges.window);
             self.write(edges, view, Until::Sending);
         } else if now != self.woken_at {
@@ -137,7 +139,7 @@ impl SocketQueue {
             return;
         }
         if f64::from(view.in_flight) < view.cwnd.floor() {
-            self.limit_bytes = self.limit_bytes.max(limit(view));
+            self.limit_bytes = self.limit_bytes.max(self.limit(view));
         }
         let held = self.held();
         self.woken = held < self.limit_bytes
@@ -150,6 +152,10 @@ impl SocketQueue {
     /// it is; then a group of it leaves without waiting (`tcp_push_one`), and what that took is filled up again.
     pub fn fill_first(&mut self, now: Instant, edges: Edges, view: &View) -> bool {
         now == self.woken_at && (self.woken || self.rest > 0) && self.write(edges, view, Until::FirstFull)
+    }
+
+    fn limit(&self, view: &View) -> u64 {
+        buffer_limit(self.steered, view.cwnd, view.mss, MOST_MEMORY_BYTES)
     }
 
     fn drop_sent(&mut self, nxt: u64) -> bool {
@@ -228,15 +234,12 @@ impl SocketQueue {
     }
 }
 
-/// The size that a send buffer is given: twice the window of segments in memory, at least ten, up to the largest
-/// (`tcp_sndbuf_expand`). `mss` without options.
-pub fn buffer_limit(cwnd: f64, mss: u32, largest_bytes: u64) -> u64 {
+/// The size that a send buffer is given: twice the window of segments in memory, or three times where the control steers, as BBR does
+/// (`bbr_sndbuf_expand`); at least ten, up to the largest (`tcp_sndbuf_expand`). `mss` without options.
+pub fn buffer_limit(steered: bool, cwnd: f64, mss: u32, largest_bytes: u64) -> u64 {
     let segment = (u64::from(mss) + PACKET_HEAD_BYTES).next_power_of_two() + PACKET_FRAME_BYTES;
-    (2 * cwnd.max(FEWEST_SEGMENTS) as u64 * segment).min(largest_bytes)
-}
-
-fn limit(view: &View) -> u64 {
-    buffer_limit(view.cwnd, view.mss, MOST_MEMORY_BYTES)
+    let windows = if steered { 3 } else { 2 };
+    (windows * cwnd.max(FEWEST_SEGMENTS) as u64 * segment).min(largest_bytes)
 }
 
 #[cfg(test)]
@@ -271,11 +274,12 @@ mod tests {
     #[test]
     fn limits_worked_by_hand() {
         // 1460 + 640 is rounded up to 4096; with 256 more, ten segments twice are the kernel's well-known 87040 bytes.
-        assert_eq!(buffer_limit(10.0, 1460, 4 << 20), 87_040);
-        assert_eq!(buffer_limit(4.0, 1460, 4 << 20), 87_040);
-        assert_eq!(buffer_limit(60.9, 1460, 4 << 20), 2 * 60 * 4352);
-        assert_eq!(buffer_limit(10_000.0, 1460, 4 << 20), 4 << 20);
-        assert_eq!(buffer_limit(10_000.0, 1460, 16 << 20), 16 << 20);
+        assert_eq!(buffer_limit(false, 10.0, 1460, 4 << 20), 87_040);
+        assert_eq!(buffer_limit(false, 4.0, 1460, 4 << 20), 87_040);
+        assert_eq!(buffer_limit(false, 60.9, 1460, 4 << 20), 2 * 60 * 4352);
+        assert_eq!(buffer_limit(true, 60.9, 1460, 4 << 20), 3 * 60 * 4352, "bbr_sndbuf_expand");
+        assert_eq!(buffer_limit(false, 10_000.0, 1460, 4 << 20), 4 << 20);
+        assert_eq!(buffer_limit(false, 10_000.0, 1460, 16 << 20), 16 << 20);
     }
 
     /// Worked by hand from the first packets of Linux 6.12.117 over 25 Mbit/s and 109 ms.

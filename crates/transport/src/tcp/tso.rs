@@ -16,6 +16,8 @@ const RATE_SHIFT: u32 = 10;
 const RTT_STEP_US: u64 = 512;
 /// At least (`tcp_min_tso_segs`).
 const LEAST_SEGMENTS: u64 = 2;
+/// In bytes per second: segments leave one by one below it where a control sets the rate (BBR's `bbr_min_tso_rate`, 1.2 Mbit/s).
+const LEAST_GROUP_RATE: u64 = 150_000;
 /// A third of a window does not wait (`tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: u64 = 3;
 /// Nothing waits for an acknowledgment that is further away, or after a pause of so long.
@@ -30,6 +32,8 @@ pub struct Ready {
     pub open: u64,
     /// When the oldest outstanding segment was sent.
     pub first_sent_at: Option<Instant>,
+    /// Until when pacing holds or held back what follows the last group (`tcp_wstamp_ns`).
+    pub paced_until: Instant,
     /// What a segment holds beside timestamps (`mss_cache`): the options of Multipath TCP, which [`View::mss`] leaves out, do not count
     /// where rates and windows are compared.
     pub segment: u32,
@@ -44,6 +48,11 @@ pub struct Groups {
     queue: SocketQueue,
     /// A group of Multipath TCP waits since then.
     put_off: Option<Occasion>,
+    /// A group of TCP waits.
+    waits: bool,
+    /// Of TCP: up to where data has left, and where the last short segment ended (Minshall).
+    sent_to: u64,
+    short_end: u64,
     /// When the window had room behind a group.
     had_room_at: Option<Instant>,
     /// Segments of the present group that have not left.
@@ -59,6 +68,8 @@ pub struct Groups {
     /// The rate of pacing since the last acknowledgment, in bytes per second, where it is not what follows from the window: segments that
     /// are lost or were told of counted there, and a timeout leaves it as it is.
     rate: Option<u64>,
+    /// The control has set it.
+    is_set: bool,
     /// How often the peer told of what came behind a hole.
     told: u64,
     /// Where the buffer ends that the present group of Multipath TCP is of.
@@ -76,12 +87,21 @@ impl Groups {
         if self.should_wait(ready, self.queue.first(ready.edges.nxt), view, most) {
             self.queue.look(ready.now, ready.edges.nxt, view);
             if !self.queue.fill_first(ready.now, ready.edges, view) {
+                self.waits = true;
                 return false;
             }
         }
-        let bytes = self.queue.first(ready.edges.nxt).bytes.min(ready.open);
-        self.begin(bytes.div_ceil(view.mss.into()), view, most);
+        self.waits = false;
+        let (bytes, mss) = (self.queue.first(ready.edges.nxt).bytes.min(ready.open), u64::from(view.mss));
+        let short_is_out = self.short_end > ready.edges.una;
+        self.begin(if short_is_out { bytes / mss } else { bytes.div_ceil(mss) }, view, most);
         true
+    }
+
+    /// Whether the segment that leaves now may be cut short by the peer's window: the last of a group of several may, if no short one is
+    /// under way (`tcp_mss_split_point`).
+    pub fn may_be_cut(&self, now: Instant) -> bool {
+        self.left == 1 && self.several && self.last_at == now
     }
 
     /// The same of what a scheduler has bound to a subflow of Multipath TCP; edges are the subflow's.
@@ -113,7 +133,8 @@ impl Groups {
 
     /// The most segments of a group that leaves now.
     fn most(&self, view: &View, segment: u32) -> u64 {
-        most_segments(self.rate.unwrap_or_else(|| pacing_rate(view, view.in_flight.into(), segment)), view)
+        let rate = self.rate.unwrap_or_else(|| pacing_rate(view, view.in_flight.into(), segment));
+        most_segments(rate, self.is_set, view)
     }
 
     /// The rate of pacing, where it is not what follows from the window.
@@ -121,9 +142,26 @@ impl Groups {
         self.rate
     }
 
-    /// It is this one from now on, or again what follows from the window.
+    /// It is this one from now on, or again what follows from the window, unless the control has set it.
     pub fn pace_at(&mut self, rate: Option<u64>) {
-        self.rate = rate;
+        if !self.is_set {
+            self.rate = rate;
+        }
+    }
+
+    /// The control sets it.
+    pub fn set_rate(&mut self, rate: f64) {
+        (self.rate, self.is_set, self.queue.steered) = (Some(rate as u64), true, true);
+    }
+
+    /// Whether a group of TCP is put off.
+    pub fn waits(&self) -> bool {
+        self.waits
+    }
+
+    /// Whether the segment that leaves now is the last of its group.
+    pub fn ends(&self) -> bool {
+        self.left <= 1
     }
 
     /// The peer tells of what it has beyond `una` (SACK).
@@ -175,6 +213,10 @@ impl Groups {
     pub fn sent(&mut self, now: Instant, nxt: u64, view: &View) -> bool {
         self.last_at = now;
         self.left = self.left.saturating_sub(1);
+        if nxt < self.sent_to + u64::from(view.mss) {
+            self.short_end = nxt;
+        }
+        self.sent_to = nxt;
         self.left == 0 && (self.queue.sent(now, nxt, view) || self.several)
     }
 
@@ -220,7 +262,7 @@ impl Groups {
         let Waiting { first, buffers, closed, .. } = waiting;
         if first <= view.mss.into()
             || view.phase != Phase::Open
-            || ready.now > self.last_at + PATIENCE
+            || ready.now > self.last_at.max(ready.paced_until) + PATIENCE
             || limit >= most * mss
             || (buffers > 1 && limit >= first) // a buffer that gets no more data goes whole
             || (closed && limit > first)
@@ -249,12 +291,13 @@ pub fn pacing_rate(view: &View, outstanding: u64, segment: u32) -> u64 {
     }
 }
 
-/// The most segments of a group at a rate in bytes per second.
-pub fn most_segments(rate: u64, view: &View) -> u64 {
+/// The most segments of a group at a rate in bytes per second, which a control may have set.
+pub fn most_segments(rate: u64, is_set: bool, view: &View) -> u64 {
     let near =
         MOST_BYTES.checked_shr((view.min_rtt.as_micros() / RTT_STEP_US).min(u32::MAX.into()) as u32).unwrap_or(0);
     let bytes = (rate >> RATE_SHIFT).saturating_add(near).min(MOST_BYTES);
-    (bytes / u64::from(view.mss)).max(LEAST_SEGMENTS)
+    let least = if is_set && rate < LEAST_GROUP_RATE { 1 } else { LEAST_SEGMENTS };
+    (bytes / u64::from(view.mss)).max(least)
 }
 
 #[cfg(test)]
@@ -272,13 +315,13 @@ mod tests {
 
     fn ready(now: Instant) -> Ready {
         let edges = Edges { una: 0, nxt: 0, end: 1 << 20, window: 1 << 20 };
-        Ready { now, edges, open: 1 << 20, first_sent_at: None, segment: 1_448 }
+        Ready { now, edges, open: 1 << 20, first_sent_at: None, paced_until: Instant::ZERO, segment: 1_448 }
     }
 
     #[test]
     fn a_group_is_what_leaves_in_a_thousandth_of_a_second() {
         // 1,448 · 40 · 2 / 0.1 s = 1,158,400 bytes/s: 1,131 in 2^-10 s, less than a segment.
-        let at = |view: &View, outstanding| super::most_segments(pacing_rate(view, outstanding, 1_448), view);
+        let at = |view: &View, outstanding| super::most_segments(pacing_rate(view, outstanding, 1_448), false, view);
         let most_segments = |view: &View| at(view, 0);
         assert_eq!(most_segments(&view(40.0, 0, 100)), 2);
         // 1,448 · 400 · 2 / 0.05 s = 23,168,000: 22,625 bytes are 15 segments; at 1.2 times the rate 13,575, which are 9.
@@ -373,6 +416,56 @@ mod tests {
             groups.clone().may_send(ready, &full)
         };
         assert_eq!((at(40), at(41), at(42)), (false, true, true));
+    }
+
+    /// 20 MB/s are 19,531 bytes in 2^-10 s, 13 segments, whatever follows from the window; one leaves at a time below 1.2 Mbit/s.
+    #[test]
+    fn a_control_sets_the_rate_of_groups() {
+        let mut groups = Groups::default();
+        let segments = |groups: &mut Groups, rate| {
+            groups.set_rate(rate);
+            groups.pace_at(Some(1_000_000_000));
+            groups.most(&view(400.0, 0, 50), 1_448)
+        };
+        assert_eq!([20e6, 150e3, 149e3].map(|rate| segments(&mut groups, rate)), [13, 2, 1]);
+    }
+
+    /// A pause counts from when pacing let the next group go (`tcp_wstamp_ns`).
+    #[test]
+    fn a_group_waits_up_to_a_millisecond_behind_pacing() {
+        let mut groups = Groups::default();
+        for at in [Instant::ZERO, Instant::from_nanos(1)] {
+            groups.queue.arrive(at, ready(at).edges, &view(400.0, 0, 50));
+        }
+        groups.last_at = Instant::from_millis(97);
+        let mut goes = |paced_until_ms| {
+            let first_sent_at = Some(Instant::from_nanos(50_500_000));
+            let paced_until = Instant::from_millis(paced_until_ms);
+            let ready = Ready { first_sent_at, paced_until, ..ready(Instant::from_millis(100)) };
+            (
+                groups.clone().may_send(ready, &view(400.0, 396, 50)),
+                groups.may_send(ready, &view(400.0, 396, 50)),
+                groups.waits(),
+            )
+        };
+        assert_eq!(goes(99), (false, false, true), "and that is no pause of the application");
+        assert_eq!(goes(98), (true, true, false));
+    }
+
+    /// The window has room for a segment and 280 bytes, which leave together; another short one waits until those are acknowledged.
+    #[test]
+    fn the_peers_window_cuts_the_last_segment_of_a_group() {
+        let (mut groups, view, now) = (Groups::default(), view(40.0, 0, 100), Instant::from_millis(9));
+        let at = |nxt, una| Ready { edges: Edges { una, nxt, ..ready(now).edges }, open: 1_728, ..ready(now) };
+        assert!(groups.may_send(at(0, 0), &view) && !groups.may_be_cut(now));
+        assert!(!groups.sent(now, 1_448, &view) && groups.may_be_cut(now));
+        assert!(groups.sent(now, 1_728, &view));
+        assert!(groups.may_send(at(1_728, 0), &view));
+        groups.sent(now, 3_176, &view);
+        assert!(!groups.may_be_cut(now), "a short one is under way");
+        assert!(groups.may_send(at(3_176, 1_728), &view));
+        groups.sent(now, 4_624, &view);
+        assert!(groups.may_be_cut(now));
     }
 
     /// 22 segments of 1,424 bytes are the first buffer, and more follows.

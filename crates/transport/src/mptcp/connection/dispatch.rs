@@ -40,6 +40,7 @@ impl<P: Sendable> Lookup for Subflows<'_, P> {
             queued_bytes: self.plan.and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.bytes()),
             queued_buffers: self.plan.and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.ranges() as u64),
             segment_bytes: subflow.mss(),
+            steered: subflow.is_steered(),
             paced_bytes: subflow.paced_mss(),
             pace_bytes: subflow.group_rate(),
             silent: self.silence.is_some_and(|silence| silence.of(r).stale),
@@ -286,7 +287,7 @@ impl<P: Sendable> Connection<P> {
         let Some(r) = others.pop() else { return Answer::Pause(Pause::Waits) };
         let mss = u64::from(self.views[r].mss);
         let len = asked.available.min(mss);
-        if self.is_cut_short(asked, len, r) {
+        if self.is_cut_short(asked, len, r) && (self.level.is_multipath() || !self.subflows[r].may_be_cut(now)) {
             return Answer::Pause(Pause::ShortSegment);
         }
         if self.config.tcp.nagle

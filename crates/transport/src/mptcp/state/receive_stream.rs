@@ -245,7 +245,11 @@ impl<P: Sendable> ReceiveStream<P> {
         let ack = subflow.acknowledging();
         let (may_wait, has_budget) = (ack.is_due_by_count(now), ack.has_budget());
         let later = self.memory().map_or((0, 0), HeldMemory::later);
-        AsLinux { may_wait, has_budget, spared_bytes: self.spared_bytes(), later }
+        // Short ones behind a hole of TCP, whose buffer the subflow shares.
+        let short = self.window.tuning.as_ref().filter(|tuning| !tuning.shared).zip(subflow.waiting_memory());
+        let short = short.map_or(0, |(tuning, memory)| tuning.spared(subflow.pieces() as u64, memory));
+        let spared = self.spared_bytes();
+        AsLinux { may_wait, has_budget, spared_bytes: (spared.0 + short, spared.1 + short), later }
     }
 
     /// Bytes that came in order and were not read.

@@ -114,6 +114,11 @@ impl Tuning {
         room.ratio.data(u64::from(room.memory).saturating_sub(taken))
     }
 
+    /// What so many pieces leave free that take `memory`.
+    pub fn spared(&self, pieces: u64, memory: u64) -> u64 {
+        (pieces * u64::from(self.segment)).saturating_sub(memory)
+    }
+
     /// The first segment of a TCP connection was measured: this shows at once.
     pub fn measured(&mut self, ratio: Ratio) {
         self.room.ratio = ratio;
@@ -223,6 +228,13 @@ mod tests {
             Instant::ZERO + RTT - Duration::from_nanos(5),
             Seen { rtt: RTT - Duration::from_nanos(10), ..seen(20_000) }
         ));
+    }
+
+    /// Of three pieces one has 280 bytes, which take 1,280 of memory, not 2,304.
+    #[test]
+    fn short_pieces_spare_memory() {
+        let tuning = Tuning::new(1460, false);
+        assert_eq!(tuning.spared(3, 2 * 2_304 + 1_280), 1_024);
     }
 
     /// From 100,999.9 to 150,999.0 µs are 49,999.1 µs, but 50,000 for a clock that has whole ones.

@@ -74,6 +74,11 @@ impl<P: Sendable> Subflow<P> {
         self.reorder.len()
     }
 
+    /// The memory of what waits behind a hole, as a receiver like Linux's counts it.
+    pub fn waiting_memory(&self) -> Option<u64> {
+        self.reorder.memory()
+    }
+
     /// The piece that is next in order, if it is there.
     #[inline]
     pub fn next_piece(&mut self) -> Option<Piece<P>> {

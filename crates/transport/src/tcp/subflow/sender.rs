@@ -88,7 +88,11 @@ impl<P: Sendable> Subflow<P> {
             control.view_mut().held |= pacing.acknowledged(now);
         }
         let (una_before, pipe_before, phase_before) = (self.snd_una, control.view().in_flight, control.view().phase);
-        let room = self.rate.is_some().then(|| (control.view().has_room(), control.view().free_segments() == 0));
+        let waits = self.groups.as_ref().is_some_and(|groups| groups.waits());
+        let room = self.rate.is_some().then(|| {
+            let view = control.view();
+            (view.has_room() && !waits, view.free_segments() == 0)
+        });
         let copies = self.copies(arrival.timestamps, control.view().min_rtt);
         let as_linux = self.detection.is_as_linux();
         let in_order_at = if as_linux { self.board.last_up_to(ack, now, copies) } else { None };
@@ -269,8 +273,8 @@ impl<P: Sendable> Subflow<P> {
             {
                 rate.limited(u64::from(control.view().in_flight) * mss);
             }
-            if let (Some(pacing), Some(to)) = (&mut self.pacing, steering.pacing) {
-                pacing.set_rate(to);
+            if let Some(to) = steering.pacing {
+                self.pace_at(to);
             }
         }
     }

@@ -81,11 +81,18 @@ impl<P: Sendable> Subflow<P> {
             return false;
         }
         self.resume_as_linux(now, 1, view); // each buffer leaves when it is full
+        let paced_until = self.paced_until();
         let Some(groups) = &mut self.groups else { return false };
-        let ready = Ready { now, edges, open, first_sent_at: self.board.first_sent_at(), segment: view.mss };
+        let first_sent_at = self.board.first_sent_at();
+        let ready = Ready { now, edges, open, first_sent_at, paced_until, segment: view.mss };
         let waits = !groups.may_send(ready, view);
         self.note_put_off(waits, open, view);
         waits
+    }
+
+    /// Whether the segment that leaves now may be cut short by the peer's window.
+    pub fn may_be_cut(&self, now: Instant) -> bool {
+        self.groups.as_ref().is_some_and(|groups| groups.may_be_cut(now))
     }
 
     /// A group is put off, as the congestion window is too small for it.
@@ -102,12 +109,13 @@ impl<P: Sendable> Subflow<P> {
     /// The same of what was bound here by a scheduler.
     pub fn bound_waits_for_group(&mut self, now: Instant, waiting: Waiting, view: &mut View) -> bool {
         self.resume_as_linux(now, waiting.buffers, view);
-        let segment = self.paced_mss();
+        let (segment, paced_until) = (self.paced_mss(), self.paced_until());
         let (una, nxt, right) = (self.snd_una, self.snd_nxt, self.right);
         let Some(groups) = &mut self.groups else { return false };
         let edges = Edges { una, nxt, end: nxt + waiting.bytes, window: right.saturating_sub(una) };
         let (open, first_sent_at) = (right.saturating_sub(nxt), self.board.first_sent_at());
-        let waits = !groups.may_send_bound(Ready { now, edges, open, first_sent_at, segment }, waiting, view);
+        let ready = Ready { now, edges, open, first_sent_at, paced_until, segment };
+        let waits = !groups.may_send_bound(ready, waiting, view);
         self.note_put_off(waits, open, view);
         waits
     }
@@ -168,7 +176,15 @@ impl<P: Sendable> Subflow<P> {
     pub fn pace_at(&mut self, rate: f64) {
         if let Some(pacing) = &mut self.pacing {
             pacing.set_rate(rate);
+            if let Some(groups) = &mut self.groups {
+                groups.set_rate(rate);
+            }
         }
+    }
+
+    /// Until when pacing holds or held back what follows the last group.
+    fn paced_until(&self) -> Instant {
+        self.pacing.as_ref().map_or(Instant::ZERO, |pacing| pacing.departs_at(Instant::ZERO))
     }
 
     /// Pacing keeps the next segment from going out.
@@ -324,8 +340,9 @@ impl<P: Sendable> Subflow<P> {
 
     /// A packet left: pacing may hold back the next.
     pub fn pace(&mut self, now: Instant, len: usize, view: &mut View) {
+        let ends = self.groups.as_ref().map(|groups| groups.ends());
         if let Some(pacing) = &mut self.pacing {
-            view.held = pacing.sent(now, len as u64, view);
+            view.held = pacing.sent(now, len as u64, view, ends);
         }
     }
 }

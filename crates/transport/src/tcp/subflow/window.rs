@@ -47,6 +47,11 @@ impl<P: Sendable> Subflow<P> {
         }
     }
 
+    /// The control sets window and pace itself.
+    pub fn is_steered(&self) -> bool {
+        self.growth.is_steered()
+    }
+
     /// The window kept the transport from sending more.
     pub fn note_limited(&mut self) {
         self.growth.note_limited(self.snd_nxt);
