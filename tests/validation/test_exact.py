@@ -69,6 +69,7 @@ def test_a_run_that_ends_early_parts_where_it_ends() -> None:
 
 def test_rows_count_transfers_and_leave_out_what_did_not_arrive() -> None:
     outcomes = [compared(CASE, OURS, other) for other in (OURS, changed(12, window=7), Run(OURS.packets[:15], nan))]
+    outcomes[1] = replace(outcomes[1], tie=True)
     assert row(outcomes) == {
         "paths": "1",
         "losses": "none",
@@ -78,6 +79,7 @@ def test_rows_count_transfers_and_leave_out_what_did_not_arrive() -> None:
         "packets until they part, median": "15",
         "tenth percentile": "13",
         "the same to the end": "33%",
+        "parted by a tie": "1 of 2",
         "completion apart, median": "12.5%",
         "p90": "22.5%",
         "mean (bias)": "+12.5%",
@@ -107,8 +109,10 @@ def test_bbr_is_compared_in_the_phase_that_the_guest_has_drawn(monkeypatch: pyte
     """The third seed has it; where losses are drawn from the seed too, only the first counts."""
     tried: list[int] = []
 
-    def run(_case: Case, engine: str, seed: int = 1) -> Run:
+    def run(_case: Case, engine: str, seed: int = 1, shift_ns: int = 0) -> Run:
         assert engine == "sim"
+        if shift_ns:
+            return changed(12 if shift_ns > 0 else 15, length=1000)
         tried.append(seed)
         return OURS if seed == 3 else changed(10 + seed, length=1000)
 
@@ -119,4 +123,27 @@ def test_bbr_is_compared_in_the_phase_that_the_guest_has_drawn(monkeypatch: pyte
     found = exact.outcome(case, kernel)
     assert (found.first, found.alike, tried) == (None, 20, [1, 2, 3])
     tried.clear()
-    assert (exact.outcome(replace(case, lossy=True), kernel).alike, tried) == (11, [1])
+    found = exact.outcome(replace(case, lossy=True), kernel)
+    assert (found.alike, found.tie, tried) == (11, True, [1]), (
+        "nanoseconds part the first seed from itself where Linux does"
+    )
+
+
+def test_a_tie_is_where_nanoseconds_part_the_simulator_from_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    shifts: list[int] = []
+
+    def run(_case: Case, _engine: str, _seed: int = 1, shift_ns: int = 0) -> Run:
+        shifts.append(shift_ns)
+        return changed(15, length=1000) if shift_ns else OURS
+
+    monkeypatch.setattr(exact, "run", run)
+    kernel = Kernel("6.12", "", "6.12.117", "", "", "", 1000, {}, "", Path())
+    for parts_at, tie in ((14, False), (15, True), (16, True)):
+        monkeypatch.setattr(exact, "linux", lambda *_, at=parts_at: changed(at, window=7))
+        assert exact.outcome(CASE, kernel).tie == tie, parts_at
+    assert set(shifts) == {0, -100, 100}
+
+
+def test_delays_are_shifted_on_all_links() -> None:
+    found = exact.shifted('rate = "5.000 Mbit/s"\ndelay = "49.640 ms"\n[link.p1]\ndelay = "7.500 ms"', -100)
+    assert found == 'rate = "5.000 Mbit/s"\ndelay = "49.639900 ms"\n[link.p1]\ndelay = "7.499900 ms"'
