@@ -27,7 +27,7 @@ const PROBE_RTT_MS: u64 = 200;
 const INITIAL_WINDOW: u64 = 10;
 const LEAST_WINDOW: u64 = 4;
 /// Below it, in bytes per second, segments leave one by one: 1.2 Mbit/s.
-const LEAST_BURST_RATE: u64 = 1_200_000 / 8;
+pub(crate) const LEAST_BURST_RATE: u64 = 1_200_000 / 8;
 /// The most that leaves at once, in bytes, headers left out.
 const LARGEST_BURST: u64 = 65_536 - 1 - 320;
 /// Room for aggregated acknowledgments: a tenth of a second's data.
@@ -42,8 +42,7 @@ const AGGREGATION_US: u64 = 100_000;
 /// seconds old, four segments for 200 ms. Losses change the window only in the first round trip of a recovery. While a
 /// policer is believed to be there, its rate takes the place of the bandwidth.
 ///
-/// What the transport counts in bytes becomes segments, rounded up, so that many short segments count for fewer than in
-/// Linux. A timer's tick is a millisecond.
+/// A timer's tick is a millisecond.
 #[derive(Clone, Debug)]
 pub struct BbrLinux {
     seed: u64,
@@ -116,21 +115,19 @@ impl Make for BbrLinux {
 
 impl Reply {
     fn of(delivery: &Delivery<'_>, mss: u64) -> Self {
-        let segments = |bytes: u64| bytes.div_ceil(mss);
         let since = |ago| whole_us(delivery.now, ago);
-        let delivered = segments(delivery.delivered);
         let rate = delivery.sample.and_then(|sample| {
-            let prior = segments(sample.prior_delivered);
+            let prior = sample.prior_segments;
             // The quotient of two whole numbers is given as its inverse.
             let interval = Duration::from_nanos((sample.bytes as f64 * 1e9 / sample.rate?).round() as u64);
-            Some((delivered - prior, since(interval), prior))
+            Some((delivery.delivered_segments - prior, since(interval), prior))
         });
         Reply {
             now_us: delivery.now.as_micros(),
-            acked: delivered - segments(delivery.delivered - delivery.acked),
-            delivered,
+            acked: delivery.acked_segments.into(),
+            delivered: delivery.delivered_segments,
             lost: delivery.lost.len() as u64,
-            in_flight: segments(delivery.in_flight),
+            in_flight: delivery.in_flight.div_ceil(mss),
             held_us: delivery.departs_at.saturating_since(delivery.now).as_micros(),
             rtt_us: delivery.rtt.map(since),
             delivers: delivery.sample.is_some(),

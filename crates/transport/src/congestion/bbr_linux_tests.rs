@@ -340,6 +340,8 @@ fn delivery(now_us: u64, acked: u64, delivered: u64, rate: f64) -> Delivery<'sta
         now: Instant::from_nanos(1_000 * now_us),
         acked,
         delivered,
+        acked_segments: acked.div_ceil(1_000) as u32,
+        delivered_segments: delivered.div_ceil(1_000),
         marked: false,
         rtt: Some(Duration::from_nanos(1_000 * RTT_US)),
         in_flight: 40_000,
@@ -353,23 +355,28 @@ fn delivery(now_us: u64, acked: u64, delivered: u64, rate: f64) -> Delivery<'sta
             rate: Some(rate),
             app_limited: false,
             prior_delivered: delivered - acked,
+            prior_segments: (delivered - acked).div_ceil(1_000),
             in_flight: 40_000,
             lost: 0,
         }),
     }
 }
 
-/// Bytes become segments, the last of them a short one; three in 7 ms, though their quotient is no whole number.
+/// Segments count whatever they hold: 2,500 bytes are five of them, in 7 ms, though the quotient is no whole number.
 #[test]
 fn what_an_acknowledgment_says() {
+    let told = delivery(47_000, 2_500, 10_500, 2_500.0 * 1e6 / 7_000.0);
     let told = Delivery {
         lost: &[LOST, LOST],
         departs_at: Instant::from_nanos(49_002_000),
-        ..delivery(47_000, 2_500, 10_500, 2_500.0 * 1e6 / 7_000.0)
+        acked_segments: 5,
+        delivered_segments: 30,
+        sample: told.sample.map(|sample| RateSample { prior_segments: 25, ..sample }),
+        ..told
     };
     let reply = Reply::of(&told, 1_000);
-    assert_eq!((reply.now_us, reply.acked, reply.delivered, reply.lost, reply.in_flight), (47_000, 3, 11, 2, 40));
-    assert_eq!((reply.rate, reply.held_us, reply.rtt_us), (Some((3, 7_000, 8)), 2_002, Some(RTT_US)));
+    assert_eq!((reply.now_us, reply.acked, reply.delivered, reply.lost, reply.in_flight), (47_000, 5, 30, 2, 40));
+    assert_eq!((reply.rate, reply.held_us, reply.rtt_us), (Some((5, 7_000, 25)), 2_002, Some(RTT_US)));
     let sample = RateSample { rate: None, ..told.sample.unwrap() };
     let reply = Reply::of(&Delivery { sample: Some(sample), ..told }, 1_000);
     assert_eq!((reply.rate, reply.delivers), (None, true));

@@ -125,6 +125,8 @@ mod tests {
             now: Instant::ZERO,
             acked,
             delivered,
+            acked_segments: acked.div_ceil(1_000) as u32,
+            delivered_segments: delivered.div_ceil(1_000),
             marked,
             rtt: None,
             in_flight: 9_000,

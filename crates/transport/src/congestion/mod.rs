@@ -65,6 +65,7 @@ built_in! {
     bbr::Bbr: PerSubflow<Bbr> | bbr_linux::BbrLinux: PerSubflow<BbrLinux>,
 }
 
+pub(crate) use bbr_linux::LEAST_BURST_RATE;
 pub use classic::{Classic, Rule};
 pub use counting::{Counting, CountingRule};
 pub use groups::Groups;
@@ -277,6 +278,10 @@ pub struct Delivery<'a> {
     pub acked: u64,
     /// Delivered so far.
     pub delivered: u64,
+    /// Segments delivered by it, whatever they hold.
+    pub acked_segments: u32,
+    /// And so far.
+    pub delivered_segments: u64,
     /// Whether it echoes congestion marks, as RFC 8257 has it.
     pub marked: bool,
     /// The RTT sample it gave.
@@ -308,6 +313,8 @@ pub struct RateSample {
     pub app_limited: bool,
     /// Delivered when the segment was sent.
     pub prior_delivered: u64,
+    /// The same in segments, whatever these hold.
+    pub prior_segments: u64,
     /// In flight when it was sent, with it.
     pub in_flight: u64,
     /// Found lost since then.

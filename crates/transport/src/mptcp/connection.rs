@@ -542,8 +542,9 @@ impl<P: Sendable> Connection<P> {
         self.next_timeout
     }
 
-    /// Whether what arrives when a timer expires is to be received first. As in Linux (`NET_RX_SOFTIRQ`, `HRTIMER_SOFTIRQ`), where
-    /// acknowledgments of paced segments come with the same gaps as the timer of pacing.
+    /// Whether what arrives when a timer expires is to be received first. As in Linux, where acknowledgments of paced segments come with
+    /// the same gaps as the timer of pacing (`NET_RX_SOFTIRQ`, `HRTIMER_SOFTIRQ`; its other timers run before both, which matters to
+    /// the nanosecond only).
     pub fn receives_before_timers(&self) -> bool {
         self.config.tcp.tso
     }

@@ -63,9 +63,9 @@ impl Pacing {
         self.held
     }
 
-    /// The control sets the rate, in bytes per second.
+    /// The control sets the rate, in bytes per second; less than one says nothing.
     pub fn set_rate(&mut self, rate: f64) {
-        self.rate = Some(rate);
+        self.rate = (rate >= 1.0).then_some(rate);
     }
 
     /// When it lets go.
@@ -170,6 +170,18 @@ mod tests {
         assert!(p.release(next));
         assert_eq!([false, false, true].map(|ends| p.sent(next, 1_448, &view(), Some(ends))), [false, false, true]);
         assert_eq!(p.deadline(), next + Duration::from_nanos(12_911_816)); // 4,344 · 10⁹ / 336,436
+    }
+
+    /// A control that knows no rate yet leaves it to the window.
+    #[test]
+    fn no_rate_is_that_of_the_window() {
+        let gap = |rate: Option<f64>| {
+            let mut p = waiting();
+            rate.into_iter().for_each(|rate| p.set_rate(rate));
+            let now = Instant::from_millis(40);
+            (p.sent(now, 1_000, &view(), None), p.sent(now, 1_000, &view(), None), p.deadline())
+        };
+        assert_eq!([0.0, f64::NAN, -1.0].map(|rate| gap(Some(rate))), [gap(None); 3]);
     }
 
     /// The window ended a group: when an acknowledgment makes room, the rest of its gap has passed, or holds back.

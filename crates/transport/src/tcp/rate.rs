@@ -17,6 +17,7 @@ struct Record {
     first_sent_at: Instant,
     delivered_at: Instant,
     delivered: u64,
+    delivered_segments: u64,
     lost: u64,
     in_flight: u64,
     app_limited: bool,
@@ -29,6 +30,8 @@ struct Record {
 pub struct RateSampler {
     /// Delivered so far.
     pub delivered: u64,
+    /// The same in segments.
+    pub delivered_segments: u64,
     /// Found lost so far; what is lost twice counts twice.
     pub lost: u64,
     /// When something was delivered last, or the first thing was sent after a pause.
@@ -50,13 +53,17 @@ impl RateSampler {
     /// One that is not told of pauses of the application, if `ignores_pauses`.
     pub fn new(ignores_pauses: bool) -> Self {
         let mut sampler = RateSampler { ignores_pauses, ..RateSampler::default() };
-        // Until the application writes there is nothing to send (section 4.1.2.4).
-        sampler.paused(0);
+        // Until the application writes there is nothing to send (section 4.1.2.4; `tcp_init_sock`).
+        sampler.limited(0);
         sampler
     }
 
-    /// A segment of `bytes` up to sequence number `end` goes out for the first time; `in_flight` with it.
-    pub fn sent(&mut self, now: Instant, end: u64, bytes: u32, in_flight: u64) {
+    /// A segment of `bytes` up to sequence number `end` goes out for the first time; `in_flight` with it, which may be counted in
+    /// segments of `mss` bytes.
+    pub fn sent(&mut self, now: Instant, end: u64, (bytes, mss): (u32, u64), in_flight: u64) {
+        if in_flight <= mss.max(bytes.into()) {
+            (self.first_sent_at, self.delivered_at) = (now, now);
+        }
         let record = self.record(now, end, bytes, in_flight);
         self.records.push_back(record);
     }
@@ -68,13 +75,13 @@ impl RateSampler {
         if lost && !old.is_lost {
             self.count_lost(i);
         }
+        if in_flight <= u64::from(old.bytes) {
+            (self.first_sent_at, self.delivered_at) = (now, now);
+        }
         self.records[i] = self.record(now, old.end, old.bytes, in_flight);
     }
 
-    fn record(&mut self, now: Instant, end: u64, bytes: u32, in_flight: u64) -> Record {
-        if in_flight <= u64::from(bytes) {
-            (self.first_sent_at, self.delivered_at) = (now, now);
-        }
+    fn record(&self, now: Instant, end: u64, bytes: u32, in_flight: u64) -> Record {
         Record {
             end,
             bytes,
@@ -82,6 +89,7 @@ impl RateSampler {
             first_sent_at: self.first_sent_at,
             delivered_at: self.delivered_at,
             delivered: self.delivered,
+            delivered_segments: self.delivered_segments,
             lost: self.lost,
             in_flight,
             app_limited: self.app_limited > 0,
@@ -116,6 +124,7 @@ impl RateSampler {
     ) -> Option<RateSample> {
         if delivered.bytes > 0 {
             self.delivered += delivered.bytes;
+            self.delivered_segments += u64::from(delivered.segments);
             self.delivered_at = now;
         }
         let end = delivered.latest.1;
@@ -141,6 +150,7 @@ impl RateSampler {
             rate,
             app_limited: record.app_limited,
             prior_delivered: record.delivered,
+            prior_segments: record.delivered_segments,
             in_flight: record.in_flight,
             lost: self.lost - record.lost,
         })
@@ -212,8 +222,8 @@ mod tests {
     #[test]
     fn rates_worked_by_hand() {
         let mut sampler = RateSampler::default();
-        sampler.sent(Instant::ZERO, 1001, 1000, 1000);
-        sampler.sent(Instant::from_millis(1), 2001, 1000, 2000);
+        sampler.sent(Instant::ZERO, 1001, (1000, 1_000), 1000);
+        sampler.sent(Instant::from_millis(1), 2001, (1000, 1_000), 2000);
         let first = sampler
             .acknowledged(
                 Instant::from_millis(50),
@@ -223,7 +233,7 @@ mod tests {
             )
             .unwrap();
         assert_eq!((first.bytes, first.rate), (1000, Some(20_000.0)));
-        sampler.sent(Instant::from_millis(50), 3001, 1000, 2000);
+        sampler.sent(Instant::from_millis(50), 3001, (1000, 1_000), 2000);
         let second = sampler
             .acknowledged(
                 Instant::from_millis(52),
@@ -251,7 +261,7 @@ mod tests {
     fn the_longer_of_both_intervals_counts() {
         let mut sampler = RateSampler::default();
         for i in 0..10 {
-            sampler.sent(Instant::from_millis(10 * i), 1000 * (i + 1), 1000, 1000 * (i + 1));
+            sampler.sent(Instant::from_millis(10 * i), 1000 * (i + 1), (1000, 1000), 1000 * (i + 1));
         }
         let sample = sampler
             .acknowledged(
@@ -272,9 +282,9 @@ mod tests {
     #[test]
     fn what_an_application_limited_is_marked_until_it_is_delivered() {
         let mut sampler = RateSampler::default();
-        sampler.sent(Instant::ZERO, 1001, 1000, 1000);
+        sampler.sent(Instant::ZERO, 1001, (1000, 1_000), 1000);
         sampler.limited(1000);
-        sampler.sent(Instant::from_millis(5), 2001, 1000, 2000);
+        sampler.sent(Instant::from_millis(5), 2001, (1000, 1_000), 2000);
         let sample = sampler
             .acknowledged(
                 Instant::from_millis(50),
@@ -293,7 +303,7 @@ mod tests {
             )
             .unwrap();
         assert!(sample.app_limited && !sampler.is_limited());
-        let mut ignores_pauses = RateSampler::new(true);
+        let mut ignores_pauses = RateSampler { ignores_pauses: true, ..RateSampler::default() };
         ignores_pauses.paused(1000);
         assert!(!ignores_pauses.is_limited());
         ignores_pauses.limited(1000);
@@ -303,8 +313,8 @@ mod tests {
     #[test]
     fn a_retransmission_counts_its_loss_once() {
         let mut sampler = RateSampler::default();
-        sampler.sent(Instant::ZERO, 1001, 1000, 1000);
-        sampler.sent(Instant::ZERO, 2001, 1000, 2000);
+        sampler.sent(Instant::ZERO, 1001, (1000, 1_000), 1000);
+        sampler.sent(Instant::ZERO, 2001, (1000, 1_000), 2000);
         sampler.sent_again(Instant::from_millis(60), 1001, 2000, true);
         let lost = sampler.take_lost();
         assert_eq!((lost.len(), lost[0].in_flight, lost[0].lost, sampler.lost), (1, 1000, 1000, 1000));
@@ -313,20 +323,32 @@ mod tests {
         assert!(sampler.take_lost().is_empty());
     }
 
-    /// What leaves before the first acknowledgment does so after a pause of the application: it had written nothing yet. Linux's Multipath
-    /// TCP does not notice that.
+    /// 64 bytes leave after a pause of 900 ms, alone on the way, and are answered after 100: the pause does not count.
+    #[test]
+    fn a_short_segment_ends_a_pause() {
+        let mut sampler = RateSampler::default();
+        for (sent_ms, answered_ms, end, bytes) in [(0, 100, 1_001, 1_000), (1_000, 1_100, 1_065, 64)] {
+            let sent_at = Instant::from_millis(sent_ms);
+            sampler.sent(sent_at, end, (bytes, 1_000), 1_000);
+            let delivered = delivered(bytes.into(), (sent_at, end));
+            let sample = sampler.acknowledged(Instant::from_millis(answered_ms), &delivered, end, Duration::ZERO);
+            assert_eq!(sample.unwrap().rate, Some(f64::from(bytes) * 10.0));
+        }
+    }
+
+    /// What leaves before the first acknowledgment does so after a pause of the application: it had written nothing yet.
     #[test]
     fn a_connection_begins_with_a_pause() {
         let limited = |ignores_pauses| {
             let mut sampler = RateSampler::new(ignores_pauses);
             [(0, 1_001), (50, 2_001)].map(|(ms, end)| {
                 let sent_at = Instant::from_millis(ms);
-                sampler.sent(sent_at, end, 1_000, 1_000);
+                sampler.sent(sent_at, end, (1_000, 1_000), 1_000);
                 let delivered = delivered(1_000, (sent_at, end));
                 let sample = sampler.acknowledged(sent_at + Duration::from_millis(50), &delivered, end, Duration::ZERO);
                 sample.unwrap().app_limited
             })
         };
-        assert_eq!((limited(false), limited(true)), ([true, false], [false, false]));
+        assert_eq!((limited(false), limited(true)), ([true, false], [true, false]));
     }
 }

@@ -816,6 +816,12 @@ impl<P: Sendable> Scoreboard<P> {
         self.lost > 0
     }
 
+    /// Whether the segment that begins at `seq` is lost and was not sent again.
+    pub fn is_lost_from(&self, seq: u64) -> bool {
+        let found = self.sent.partition_point(|sent| sent.seq < seq);
+        self.sent.get(found).is_some_and(|sent| sent.seq == seq && sent.is(LOST) && !sent.is(RETRANSMITTED))
+    }
+
     /// The next lost segment to retransmit, marked as sent again now.
     pub fn retransmit(&mut self, now: Instant) -> Option<&Sent<P>> {
         if !self.has_unrepaired() {

@@ -73,6 +73,11 @@ impl SentBuffers {
         }
     }
 
+    /// Whether a buffer ends at `at`.
+    pub fn ends_at(&self, at: u64) -> bool {
+        self.buffers.binary_search_by_key(&at, |buffer| buffer.end).is_ok()
+    }
+
     /// A buffer ends at `at` that did not.
     pub fn cut(&mut self, at: u64) {
         let place = self.place(at);

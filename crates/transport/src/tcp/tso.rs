@@ -6,7 +6,7 @@
 //! `tcp_cwnd_test` (at most half of the window), `tcp_tso_should_defer` (whether to wait), `__tcp_transmit_skb` (PSH).
 
 use super::socket_queue::{Edges, MOST_BYTES, SocketQueue, Waiting};
-use crate::congestion::{Phase, View};
+use crate::congestion::{LEAST_BURST_RATE, Phase, View};
 use crate::time::{Duration, Instant};
 
 /// A group holds what leaves in 2^-10 s at the rate of pacing, whether that paces or not (`sk_pacing_shift`).
@@ -16,8 +16,6 @@ const RATE_SHIFT: u32 = 10;
 const RTT_STEP_US: u64 = 512;
 /// At least (`tcp_min_tso_segs`).
 const LEAST_SEGMENTS: u64 = 2;
-/// In bytes per second: segments leave one by one below it where a control sets the rate (BBR's `bbr_min_tso_rate`, 1.2 Mbit/s).
-const LEAST_GROUP_RATE: u64 = 150_000;
 /// A third of a window does not wait (`tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: u64 = 3;
 /// Nothing waits for an acknowledgment that is further away, or after a pause of so long.
@@ -34,6 +32,8 @@ pub struct Ready {
     pub first_sent_at: Option<Instant>,
     /// Until when pacing holds or held back what follows the last group (`tcp_wstamp_ns`).
     pub paced_until: Instant,
+    /// A short segment waits while another is under way (TCP).
+    pub nagle: bool,
     /// What a segment holds beside timestamps (`mss_cache`): the options of Multipath TCP, which [`View::mss`] leaves out, do not count
     /// where rates and windows are compared.
     pub segment: u32,
@@ -50,9 +50,10 @@ pub struct Groups {
     put_off: Option<Occasion>,
     /// A group of TCP waits.
     waits: bool,
-    /// Of TCP: up to where data has left, and where the last short segment ended (Minshall).
-    sent_to: u64,
+    /// Of TCP: where the last short segment ended (Minshall).
     short_end: u64,
+    /// Where a group that is sent again goes on, and how many segments of it have left.
+    again: (u64, u64),
     /// When the window had room behind a group.
     had_room_at: Option<Instant>,
     /// Segments of the present group that have not left.
@@ -93,7 +94,7 @@ impl Groups {
         }
         self.waits = false;
         let (bytes, mss) = (self.queue.first(ready.edges.nxt).bytes.min(ready.open), u64::from(view.mss));
-        let short_is_out = self.short_end > ready.edges.una;
+        let short_is_out = ready.nagle && self.short_end > ready.edges.una;
         self.begin(if short_is_out { bytes / mss } else { bytes.div_ceil(mss) }, view, most);
         true
     }
@@ -149,9 +150,14 @@ impl Groups {
         }
     }
 
+    /// The control steers.
+    pub fn steer(&mut self) {
+        self.queue.steered = true;
+    }
+
     /// The control sets it.
     pub fn set_rate(&mut self, rate: f64) {
-        (self.rate, self.is_set, self.queue.steered) = (Some(rate as u64), true, true);
+        (self.rate, self.is_set) = (Some(rate as u64), true);
     }
 
     /// Whether a group of TCP is put off.
@@ -159,9 +165,17 @@ impl Groups {
         self.waits
     }
 
-    /// Whether the segment that leaves now is the last of its group.
-    pub fn ends(&self) -> bool {
-        self.left <= 1
+    /// Whether the segment that leaves now is the last of its group, if it is of one.
+    pub fn ends(&self) -> Option<bool> {
+        (self.left > 0).then_some(self.left == 1)
+    }
+
+    /// The same of one between these numbers that is sent again, with what is lost behind it in its buffer (`__tcp_retransmit_skb`).
+    pub fn ends_again(&mut self, (seq, end): (u64, u64), lost_follows: bool, view: &View, segment: u32) -> bool {
+        let count = if self.again.0 == seq { self.again.1 + 1 } else { 1 };
+        let ends = !lost_follows || count >= self.most(view, segment) || self.queue.sent.ends_at(end);
+        self.again = (if ends { 0 } else { end }, count);
+        ends
     }
 
     /// The peer tells of what it has beyond `una` (SACK).
@@ -208,15 +222,14 @@ impl Groups {
         self.several = self.left > 1;
     }
 
-    /// A new segment has left, up to `nxt` of the stream. Answers whether it carries PSH: it ends a group of several, or a
+    /// A new segment has left, between these places of the stream. Answers whether it carries PSH: it ends a group of several, or a
     /// buffer that was pushed.
-    pub fn sent(&mut self, now: Instant, nxt: u64, view: &View) -> bool {
+    pub fn sent(&mut self, now: Instant, (from, nxt): (u64, u64), view: &View) -> bool {
         self.last_at = now;
         self.left = self.left.saturating_sub(1);
-        if nxt < self.sent_to + u64::from(view.mss) {
+        if nxt - from < view.mss.into() {
             self.short_end = nxt;
         }
-        self.sent_to = nxt;
         self.left == 0 && (self.queue.sent(now, nxt, view) || self.several)
     }
 
@@ -296,7 +309,7 @@ pub fn most_segments(rate: u64, is_set: bool, view: &View) -> u64 {
     let near =
         MOST_BYTES.checked_shr((view.min_rtt.as_micros() / RTT_STEP_US).min(u32::MAX.into()) as u32).unwrap_or(0);
     let bytes = (rate >> RATE_SHIFT).saturating_add(near).min(MOST_BYTES);
-    let least = if is_set && rate < LEAST_GROUP_RATE { 1 } else { LEAST_SEGMENTS };
+    let least = if is_set && rate < LEAST_BURST_RATE { 1 } else { LEAST_SEGMENTS };
     (bytes / u64::from(view.mss)).max(least)
 }
 
@@ -315,7 +328,15 @@ mod tests {
 
     fn ready(now: Instant) -> Ready {
         let edges = Edges { una: 0, nxt: 0, end: 1 << 20, window: 1 << 20 };
-        Ready { now, edges, open: 1 << 20, first_sent_at: None, paced_until: Instant::ZERO, segment: 1_448 }
+        Ready {
+            now,
+            edges,
+            open: 1 << 20,
+            first_sent_at: None,
+            paced_until: Instant::ZERO,
+            nagle: true,
+            segment: 1_448,
+        }
     }
 
     #[test]
@@ -341,7 +362,7 @@ mod tests {
         while view.in_flight < view.cwnd as u32 && groups.may_send(ready, view) {
             view.in_flight += 1;
             ready.edges.nxt += 1_448;
-            left.push(groups.sent(ready.now, ready.edges.nxt, view));
+            left.push(groups.sent(ready.now, (ready.edges.nxt - 1_448, ready.edges.nxt), view));
         }
         left
     }
@@ -365,7 +386,7 @@ mod tests {
             let mut ready = narrow;
             ready.edges.nxt = n * 1_448;
             assert!(groups.may_send(ready, &view(3.0, 2, 100)), "{n}");
-            if groups.sent(Instant::from_millis(9), (n + 1) * 1_448, &view(3.0, 3, 100)) {
+            if groups.sent(Instant::from_millis(9), (n * 1_448, (n + 1) * 1_448), &view(3.0, 3, 100)) {
                 pushed.push(n + 1);
             }
         }
@@ -373,8 +394,8 @@ mod tests {
         let mut short = ready(Instant::from_millis(9));
         short.edges.end = 1_500;
         let (mut groups, wide) = (Groups::default(), view(40.0, 0, 100));
-        assert!(groups.may_send(short, &wide) && !groups.sent(Instant::from_millis(9), 1_448, &wide));
-        assert!(groups.sent(Instant::from_millis(9), 1_500, &wide), "a full segment and 52 bytes are a group");
+        assert!(groups.may_send(short, &wide) && !groups.sent(Instant::from_millis(9), (0, 1_448), &wide));
+        assert!(groups.sent(Instant::from_millis(9), (1_448, 1_500), &wide), "a full segment and 52 bytes are a group");
     }
 
     #[test]
@@ -430,6 +451,22 @@ mod tests {
         assert_eq!([20e6, 150e3, 149e3].map(|rate| segments(&mut groups, rate)), [13, 2, 1]);
     }
 
+    /// Of four lost segments behind each other the third ends a buffer; groups are of two at most, or of all where the rate is high.
+    /// Nothing is said of segments that are of no group, as of Multipath TCP with another scheduler than Linux's.
+    #[test]
+    fn what_is_sent_again_leaves_in_groups_too() {
+        let ends = |rate| {
+            let mut groups = Groups::default();
+            assert_eq!(groups.ends(), None);
+            groups.set_rate(rate);
+            groups.queue.sent.push(3 * 1_448, 0);
+            groups.queue.sent.push(9 * 1_448, 0);
+            let view = view(40.0, 0, 100);
+            [0, 1, 2, 3].map(|n| groups.ends_again((n * 1_448, (n + 1) * 1_448), n < 3, &view, 1_448))
+        };
+        assert_eq!((ends(1e6), ends(20e6)), ([false, true, true, true], [false, false, true, true]));
+    }
+
     /// A pause counts from when pacing let the next group go (`tcp_wstamp_ns`).
     #[test]
     fn a_group_waits_up_to_a_millisecond_behind_pacing() {
@@ -458,13 +495,19 @@ mod tests {
         let (mut groups, view, now) = (Groups::default(), view(40.0, 0, 100), Instant::from_millis(9));
         let at = |nxt, una| Ready { edges: Edges { una, nxt, ..ready(now).edges }, open: 1_728, ..ready(now) };
         assert!(groups.may_send(at(0, 0), &view) && !groups.may_be_cut(now));
-        assert!(!groups.sent(now, 1_448, &view) && groups.may_be_cut(now));
-        assert!(groups.sent(now, 1_728, &view));
+        assert!(!groups.sent(now, (0, 1_448), &view) && groups.may_be_cut(now));
+        assert!(groups.sent(now, (1_448, 1_728), &view));
         assert!(groups.may_send(at(1_728, 0), &view));
-        groups.sent(now, 3_176, &view);
+        groups.sent(now, (1_728, 3_176), &view);
         assert!(!groups.may_be_cut(now), "a short one is under way");
+        let eager = Ready { nagle: false, ..at(3_176, 0) };
+        let mut other = groups.clone();
+        assert!(
+            other.may_send(eager, &view) && !other.sent(now, (3_176, 4_624), &view) && other.may_be_cut(now),
+            "TCP_NODELAY"
+        );
         assert!(groups.may_send(at(3_176, 1_728), &view));
-        groups.sent(now, 4_624, &view);
+        groups.sent(now, (3_176, 4_624), &view);
         assert!(groups.may_be_cut(now));
     }
 

@@ -327,7 +327,8 @@ impl<P: Sendable> Connection<P> {
         }
         self.first_transmission(now, r, from, payload, fin, out);
         self.tell_sent(now, r, (from, len, fin), if again { Sent::Reinjection } else { Sent::New });
-        if !self.level.is_multipath() && self.subflows[r].ends_group(now, self.tx.nxt().octets(), &self.views[r]) {
+        let places = (from.octets(), (from + len).octets());
+        if !self.level.is_multipath() && self.subflows[r].ends_group(now, places, &self.views[r]) {
             out.push();
         }
         if again {
@@ -349,7 +350,7 @@ impl<P: Sendable> Connection<P> {
             end: self.tx.end().octets(),
             window: self.tx.window(),
         };
-        self.subflows[r].waits_for_group(now, edges, self.tx.open(), &mut self.views[r])
+        self.subflows[r].waits_for_group(now, edges, (self.tx.open(), self.config.tcp.nagle), &mut self.views[r])
     }
 
     /// Nothing can be sent: what the scheduler does about it. Answers whether there is something to do now.

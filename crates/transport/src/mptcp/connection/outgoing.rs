@@ -241,7 +241,7 @@ impl<P: Sendable> Connection<P> {
         if subflow.measure_sent(now, len, &self.views[r])
             && let Some(rate) = self.controller.on_restart(&self.views, r, now)
         {
-            subflow.pace_at(rate);
+            subflow.pace_at(rate, self.views[r].mss);
         }
     }
 

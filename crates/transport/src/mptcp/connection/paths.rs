@@ -135,7 +135,7 @@ impl<P: Sendable> Connection<P> {
         let (local_id, remote_id) = (subflow.local_id(), subflow.remote_id());
         let rate = self.controller.on_join(&self.views, r, now);
         if let Some(rate) = rate {
-            self.subflows[r].pace_at(rate);
+            self.subflows[r].pace_at(rate, self.views[r].mss);
         }
         if !self.is_established() {
             self.set_established();

@@ -156,7 +156,9 @@ impl<P: Sendable> Connection<P> {
             let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
             let Some((data, sending)) = subflow.retransmit(now, view) else { return false };
             out.sending = sending;
-            subflow.pace(now, data.payload.len(), view);
+            // What waits is counted from the stream's beginning under TCP, from the SYN under Multipath TCP.
+            let origin = u64::from(!self.level.is_multipath());
+            subflow.pace_again(now, (data.seq, data.payload.len() as u64), origin, view);
             let deadline = subflow.deadline();
             self.wake_by(deadline);
             if self.trace.is_some() {

@@ -256,6 +256,8 @@ impl<P: Sendable> Subflow<P> {
             now,
             acked: delivered.bytes,
             delivered: rate.delivered,
+            acked_segments: if delivered.bytes > 0 { delivered.segments } else { 0 },
+            delivered_segments: rate.delivered_segments,
             marked,
             rtt: delivered.once.last_rtt(now),
             in_flight: u64::from(control.view().in_flight) * mss,
@@ -274,7 +276,7 @@ impl<P: Sendable> Subflow<P> {
                 rate.limited(u64::from(control.view().in_flight) * mss);
             }
             if let Some(to) = steering.pacing {
-                self.pace_at(to);
+                self.pace_at(to, control.view().mss);
             }
         }
     }

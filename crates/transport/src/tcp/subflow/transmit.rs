@@ -53,10 +53,10 @@ impl<P: Sendable> Subflow<P> {
         self.groups.is_some()
     }
 
-    /// New data has left up to `nxt` of the stream: whether its group is complete.
+    /// New data has left, between these places of the stream: whether its group is complete.
     #[inline(always)]
-    pub fn ends_group(&mut self, now: Instant, nxt: u64, view: &View) -> bool {
-        let ends = self.groups.as_mut().is_some_and(|groups| groups.sent(now, nxt, view));
+    pub fn ends_group(&mut self, now: Instant, places: (u64, u64), view: &View) -> bool {
+        let ends = self.groups.as_mut().is_some_and(|groups| groups.sent(now, places, view));
         if self.groups.is_some() {
             self.note_group(view);
         }
@@ -76,7 +76,7 @@ impl<P: Sendable> Subflow<P> {
 
     /// Whether the next segment waits until its group is worth it.
     #[inline(always)]
-    pub fn waits_for_group(&mut self, now: Instant, edges: Edges, open: u64, view: &mut View) -> bool {
+    pub fn waits_for_group(&mut self, now: Instant, edges: Edges, (open, nagle): (u64, bool), view: &mut View) -> bool {
         if self.groups.is_none() {
             return false;
         }
@@ -84,7 +84,7 @@ impl<P: Sendable> Subflow<P> {
         let paced_until = self.paced_until();
         let Some(groups) = &mut self.groups else { return false };
         let first_sent_at = self.board.first_sent_at();
-        let ready = Ready { now, edges, open, first_sent_at, paced_until, segment: view.mss };
+        let ready = Ready { now, edges, open, first_sent_at, paced_until, nagle, segment: view.mss };
         let waits = !groups.may_send(ready, view);
         self.note_put_off(waits, open, view);
         waits
@@ -114,7 +114,7 @@ impl<P: Sendable> Subflow<P> {
         let Some(groups) = &mut self.groups else { return false };
         let edges = Edges { una, nxt, end: nxt + waiting.bytes, window: right.saturating_sub(una) };
         let (open, first_sent_at) = (right.saturating_sub(nxt), self.board.first_sent_at());
-        let ready = Ready { now, edges, open, first_sent_at, paced_until, segment };
+        let ready = Ready { now, edges, open, first_sent_at, paced_until, nagle: true, segment };
         let waits = !groups.may_send_bound(ready, waiting, view);
         self.note_put_off(waits, open, view);
         waits
@@ -168,12 +168,14 @@ impl<P: Sendable> Subflow<P> {
         let mss = u64::from(view.mss);
         let in_flight = u64::from(view.in_flight) * mss;
         let restarts = in_flight <= mss && rate.is_limited();
-        rate.sent(now, self.snd_nxt, len as u32, in_flight);
+        rate.sent(now, self.snd_nxt, (len as u32, mss), in_flight);
         restarts
     }
 
-    /// Segments are paced at this rate, if they are paced.
-    pub fn pace_at(&mut self, rate: f64) {
+    /// Segments are paced at this rate of data, of which each holds `mss` bytes, if they are paced. The kernel does not leave out the
+    /// options of Multipath TCP (`bbr_rate_bytes_per_sec`).
+    pub fn pace_at(&mut self, rate: f64, mss: u32) {
+        let rate = if self.groups.is_some() { rate * f64::from(self.paced_mss()) / f64::from(mss) } else { rate };
         if let Some(pacing) = &mut self.pacing {
             pacing.set_rate(rate);
             if let Some(groups) = &mut self.groups {
@@ -340,9 +342,20 @@ impl<P: Sendable> Subflow<P> {
 
     /// A packet left: pacing may hold back the next.
     pub fn pace(&mut self, now: Instant, len: usize, view: &mut View) {
-        let ends = self.groups.as_ref().map(|groups| groups.ends());
         if let Some(pacing) = &mut self.pacing {
+            let ends = self.groups.as_ref().and_then(|groups| groups.ends());
             view.held = pacing.sent(now, len as u64, view, ends);
+        }
+    }
+
+    /// The same of one that was sent again, from `seq` on; groups count data from `origin`.
+    pub fn pace_again(&mut self, now: Instant, (seq, len): (u64, u64), origin: u64, view: &mut View) {
+        let segment = self.paced_mss();
+        if let Some(pacing) = &mut self.pacing {
+            let lost_follows = self.board.is_lost_from(seq + len) && view.has_room();
+            let numbers = (seq - origin, seq + len - origin);
+            let ends = self.groups.as_mut().map(|groups| groups.ends_again(numbers, lost_follows, view, segment));
+            view.held = pacing.sent(now, len, view, ends);
         }
     }
 }

@@ -44,6 +44,9 @@ impl<P: Sendable> Subflow<P> {
         if feedback == Feedback::Steering {
             self.growth.steer();
             self.pacing.get_or_insert_default();
+            if let Some(groups) = &mut self.groups {
+                groups.steer();
+            }
         }
     }
 
