@@ -1,14 +1,17 @@
 """BBR next to one CUBIC flow over buffers of 0.5 to 8 BDP: both versions of ours, and the kernel's own.
 
 40 Mbit/s, 40 ms, one flow of each control, which begin within a second; the first ten seconds of a minute left out.
-What is told is BBR's share of the goodput of both, and the utilization of the link.
+What is told is BBR's share of the goodput of both, and the utilization of the link. MPTCPLAB_KERNEL names the guest's
+kernel where there are several.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import mptcplab
 import numpy as np
+from mptcplab import kernels
 from mptcplab.scenario import Scenario
 
 from .runs import say, show
@@ -61,6 +64,8 @@ def _rows(copies: int, repeat: int, seconds: int) -> Iterator[Mapping[str, str]]
         for (engine, title), control in CONTROLS.items():
             written = control if control.startswith("{") else f'"{control}"'
             scenario = Scenario.from_toml(text(buffer, written, copies=copies, seconds=seconds), "<study>")
+            if engine.startswith("linux"):
+                engine = f"{engine}:{kernels.find(os.environ.get('MPTCPLAB_KERNEL')).name}"
             result = mptcplab.run(scenario, engine, seed=1, repeat=repeat)
             for note in result.notes:
                 if "INVALID" in note:
