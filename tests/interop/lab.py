@@ -22,8 +22,9 @@ Role = Literal["client", "server"]
 """What our stack is: it opens the connection, or accepts it."""
 
 MPTCP = 262
-FIRST_PORT = 45_000
-"""Connections have the ports from here on, one after another."""
+FIRST_PORT = 20_000
+"""Connections have the ports from here on, one after another: none that the kernel may give to a subflow of its own
+(`net.ipv4.ip_local_port_range` begins at 32,768)."""
 _SOL_MPTCP, _MPTCP_INFO = 284, 1
 _FLAG_FALLBACK = 1
 
