@@ -216,8 +216,8 @@ def outcome(case: Case, kernel: kernels.Kernel) -> Outcome:
         if found.first is None:
             break
         tried = run(case, "sim", other)
-        if (outcome := compared(case, tried, theirs)).alike > found.alike:
-            seed, ours, found = other, tried, outcome
+        if (drawn := compared(case, tried, theirs)).alike > found.alike:
+            seed, ours, found = other, tried, drawn
     if found.first is None:
         return found
     moved = (run(case, "sim", seed, shift_ns) for shift_ns in (-TIE_NS, TIE_NS))

@@ -7,7 +7,7 @@ variable MPTCPLAB_KERNEL, or the only one there is; a control that it lacks is l
 
 What was measured is kept in `engines.json` where the study is started, kernel by kernel and seed by seed; what is
 there is not run again, so that an interrupted study goes on, and a larger MPTCPLAB_SEEDS, MPTCPLAB_BULK_SEEDS (bulk
-transfers) or MPTCPLAB_LARGE_SEEDS (16 MB) adds to it. Five controls take eight minutes on two cores. With
+transfers) or MPTCPLAB_LARGE_SEEDS (16 MB) adds to it. Five controls take fifteen minutes on two cores. With
 MPTCPLAB_FIRST_DIFFERENCES=1 the packets of all points that are far apart are compared too.
 """
 

@@ -49,7 +49,8 @@ impl EventQueue {
 
     /// Schedules `target` at `time_ns`. `since_ns` is the current time, which must not be before the entry taken last. Of two entries for
     /// the same time, the one scheduled earlier comes first; if both were scheduled at the same time, the one with the lower target.
-    /// With `time_ns` as `since_ns` an entry comes after those of its time that were scheduled before it. `target` must be below [`TARGET_LIMIT`].
+    /// With `time_ns` as `since_ns` an entry comes after those of its time that were scheduled before it. `target` must be below
+    /// [`TARGET_LIMIT`].
     #[inline]
     pub fn push(&mut self, since_ns: u64, time_ns: u64, target: u32) {
         self.push_far(since_ns, time_ns, target);

@@ -398,13 +398,19 @@ mod tests {
         assert!(groups.sent(Instant::from_millis(9), (1_448, 1_500), &wide), "a full segment and 52 bytes are a group");
     }
 
-    #[test]
-    fn a_small_group_waits_for_an_acknowledgment_that_is_near() {
-        // Groups of 15; room for four segments of 400, and the oldest was sent 49.5 ms ago where a round trip takes 50.
+    /// The application has filled a socket whose window is 400.
+    fn written() -> Groups {
         let mut groups = Groups::default();
         for at in [Instant::ZERO, Instant::from_nanos(1)] {
             groups.queue.arrive(at, ready(at).edges, &view(400.0, 0, 50));
         }
+        groups
+    }
+
+    #[test]
+    fn a_small_group_waits_for_an_acknowledgment_that_is_near() {
+        // Groups of 15; room for four segments of 400, and the oldest was sent 49.5 ms ago where a round trip takes 50.
+        let mut groups = written();
         groups.last_at = Instant::from_nanos(99_500_000);
         let waits = |groups: &Groups, view: &View, first_sent_at: Instant| {
             let ready = Ready { first_sent_at: Some(first_sent_at), ..ready(Instant::from_millis(100)) };
@@ -470,10 +476,7 @@ mod tests {
     /// A pause counts from when pacing let the next group go (`tcp_wstamp_ns`).
     #[test]
     fn a_group_waits_up_to_a_millisecond_behind_pacing() {
-        let mut groups = Groups::default();
-        for at in [Instant::ZERO, Instant::from_nanos(1)] {
-            groups.queue.arrive(at, ready(at).edges, &view(400.0, 0, 50));
-        }
+        let mut groups = written();
         groups.last_at = Instant::from_millis(97);
         let mut goes = |paced_until_ms| {
             let first_sent_at = Some(Instant::from_nanos(50_500_000));

@@ -88,9 +88,8 @@ impl<P: Sendable> Subflow<P> {
             control.view_mut().held |= pacing.acknowledged(now);
         }
         let (una_before, pipe_before, phase_before) = (self.snd_una, control.view().in_flight, control.view().phase);
-        let waits = self.groups.as_ref().is_some_and(|groups| groups.waits());
         let room = self.rate.is_some().then(|| {
-            let view = control.view();
+            let (view, waits) = (control.view(), self.groups.as_ref().is_some_and(|groups| groups.waits()));
             (view.has_room() && !waits, view.free_segments() == 0)
         });
         let copies = self.copies(arrival.timestamps, control.view().min_rtt);
