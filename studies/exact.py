@@ -59,7 +59,7 @@ CONTROLS: Final[Mapping[int, Sequence[str]]] = {
 SIZES: Final[Mapping[int, Sequence[str]]] = {1: ("4 MB",), 2: ("512 kB", "4 MB")}
 AS_LINUX: Final = frozenset({"reno", "cubic", "bbr"})
 """Controls that Linux has itself, of which our transport has its form. The coupled ones of a guest are the papers'."""
-AS_LINUX_SENDS: Final = '{ window_validation = "linux", tso = true, receiver = "linux", timers = "linux" }'
+AS_LINUX_SENDS: Final = 'window_validation = "linux", tso = true, receiver = "linux", timers = "linux"'
 """Of TCP too, whose kernel's forms no scheduler implies."""
 SENDS_AHEAD: Final = '{ name = "linux", send_buffer = 16 }'
 """The engines that run Linux set no less (`tcp_wmem`)."""
@@ -72,6 +72,8 @@ cycle begins: both sides draw that, and a guest's draw cannot be set."""
 TIE_NS: Final = 100
 """By which a link's delay must not matter."""
 KEPT: Final = "exact.guests"
+OLDER: Final = "6.1"
+"""The other kernel whose form the simulator has."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ class Case:
     control: str
     size: str
     lossy: bool
+    kernel: str = "6.12"
+    """That the simulator is to send as."""
 
     def text(self, engine: str) -> str:
         """The scenario."""
@@ -99,7 +103,7 @@ class Case:
             control = f'{{ name = "{self.control}", variant = "linux" }}'
         kind = 'protocol = "tcp"' if len(self.network) == 1 else 'scheduler = "linux"'
         if engine == "sim":
-            kind = kind.replace('"linux"', SENDS_AHEAD) + f"\ntcp = {AS_LINUX_SENDS}"
+            kind = kind.replace('"linux"', SENDS_AHEAD) + f'\ntcp = {{ {AS_LINUX_SENDS}, kernel = "{self.kernel}" }}'
         names = ", ".join(f'"p{place}"' for place in range(len(self.network)))
         return (
             f'duration = "{DURATION_S} s"\n{links}[connection.c]\npaths = [{names}]\n{kind}\ncongestion = {control}\n'
@@ -158,12 +162,14 @@ def networks(paths: int, count: int = NETWORKS, seed: int = SEED) -> list[tuple[
     return [tuple(path(row[at : at + 4]) for at in range(0, 4 * paths, 4)) for row in rows]
 
 
-def cases(paths: int, drawn: Sequence[tuple[Path, ...]], controls: Sequence[str]) -> Iterator[Case]:
+def cases(
+    paths: int, drawn: Sequence[tuple[Path, ...]], controls: Sequence[str], kernel: str = "6.12"
+) -> Iterator[Case]:
     """All transfers over some networks."""
     chosen = [each for each in CONTROLS[paths] if each in controls]
     for lossy, control, size in product((False, True), chosen, SIZES[paths]):
         for number, network in enumerate(drawn):
-            yield Case(network, number, control, size, lossy)
+            yield Case(network, number, control, size, lossy, kernel)
 
 
 def shifted(text: str, by_ns: int) -> str:
@@ -263,14 +269,13 @@ def causes(outcomes: Sequence[Outcome]) -> Iterator[dict[str, str]]:
         }
 
 
-def measured(count: int, seed: int) -> list[Outcome]:
-    """All cases, those of one kind together."""
-    kernel = kernels.find(os.environ.get("MPTCPLAB_KERNEL"))
+def measured(count: int, seed: int, kernel: kernels.Kernel, called: str = "6.12") -> list[Outcome]:
+    """All cases, those of one kind together; `called` as scenarios call the kernel."""
     count_chosen = int(os.environ.get("MPTCPLAB_NETWORKS", count))
     controls = os.environ.get("MPTCPLAB_CONTROLS", ",".join({*CONTROLS[1], *CONTROLS[2]})).split(",")
     found: list[Outcome] = []
     for paths in map(int, os.environ.get("MPTCPLAB_PATHS", "1,2").split(",")):
-        chosen = list(cases(paths, networks(paths, count, seed)[:count_chosen], controls))
+        chosen = list(cases(paths, networks(paths, count, seed)[:count_chosen], controls, called))
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
             for place, each in enumerate(pool.map(lambda case: outcome(case, kernel), chosen), 1):
                 found.append(each)
@@ -291,9 +296,16 @@ def tables(outcomes: Sequence[Outcome], which: str) -> None:
 
 def main() -> None:
     """Print the tables of the grid."""
-    tables(measured(NETWORKS, SEED), "grid")
+    tables(measured(NETWORKS, SEED, kernels.find(os.environ.get("MPTCPLAB_KERNEL"))), "grid")
 
 
 def held_out() -> None:
     """Print the tables of the networks kept aside: no single one is shown."""
-    tables(measured(HELD_OUT, HELD_OUT_SEED), "held out")
+    kernel = kernels.find(os.environ.get("MPTCPLAB_KERNEL"))
+    tables(measured(HELD_OUT, HELD_OUT_SEED, kernel), "held out")
+
+
+def older() -> None:
+    """Print the tables of the grid for another kernel, which the simulator is told of."""
+    kernel = kernels.find(OLDER)
+    tables(measured(NETWORKS, SEED, kernel, OLDER), f"Linux {kernel.version}")

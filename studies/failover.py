@@ -24,7 +24,7 @@ ALIKE_S: Final = 1e-3
 SENDERS: Final[Mapping[str, str]] = {
     "linux": 'congestion = "cubic"\nscheduler = "linux"',
     "as Linux": 'congestion = { name = "cubic", variant = "linux" }\n'
-    f"scheduler = {SENDS_AHEAD}\ntcp = {AS_LINUX_SENDS}",
+    f"scheduler = {SENDS_AHEAD}\ntcp = {{ {AS_LINUX_SENDS} }}",
     "by default": 'congestion = { name = "cubic", variant = "linux" }\nscheduler = "linux"\nreceive_buffer = "4 MiB"',
 }
 _TEXT: Final = """

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from mptcplab import machine
 from mptcplab.engines.catalogue import ENGINES
-from mptcplab.engines.linux import kernel
+from mptcplab.engines.linux import kernel, refusals
 from mptcplab.scenario import Scenario
 
 from tests.networks import FAST_AND_SLOW
@@ -212,6 +212,16 @@ def test_the_kernels_own_window_validation_is_no_departure_and_other_options_are
     assert ENGINES["linux"].unsupported(own) == []
     paced = Scenario.from_toml(TWO_PATHS, "live.toml", ["connection.m.tcp={ pacing = true }"])
     assert [problem.key for problem in ENGINES["linux"].unsupported(paced)] == ["connection.m.tcp.pacing"]
+
+
+def test_a_kernel_that_a_scenario_names_must_be_the_one_that_runs() -> None:
+    asked = Scenario.from_toml(TWO_PATHS, "live.toml", ['connection.m.tcp={ kernel = "6.1" }'])
+    assert refusals.unsupported(asked, versions=("6.12.117", "6.1.192")) == []
+    (problem,) = refusals.unsupported(asked, versions=("6.12.117",))
+    assert (problem.key, problem.expected) == (
+        "connection.m.tcp.kernel",
+        "the version of the kernel that runs, Linux 6.12.117",
+    )
 
 
 def test_a_scheduler_that_nobody_names_is_the_kernels_own() -> None:

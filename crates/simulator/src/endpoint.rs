@@ -31,6 +31,14 @@ impl Endpoint {
         self.id = Some(id);
     }
 
+    /// The timer is to fire at `timeout_ns`, or now if that has passed. Answers since when the event queue is to have it: from that
+    /// time itself if what arrives then is `received_first`.
+    #[inline(always)]
+    pub fn set_timer(&mut self, now_ns: u64, timeout_ns: u64, received_first: bool) -> u64 {
+        self.timer_ns = timeout_ns.max(now_ns);
+        if received_first { self.timer_ns } else { now_ns }
+    }
+
     /// The flow on which `subflow` sends.
     // Inlined by force, because the main loop calls this for every segment.
     #[inline(always)]
@@ -59,6 +67,7 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event_queue::EventQueue;
 
     #[test]
     fn knows_the_flows_it_was_told() {
@@ -66,6 +75,20 @@ mod tests {
         assert_eq!(endpoint.flow(SubflowId(0)), None);
         endpoint.set_flow(SubflowId(2), 7);
         assert_eq!([0, 1, 2, 3].map(|subflow| endpoint.flow(SubflowId(subflow))), [None, None, Some(7), None]);
+    }
+
+    /// A timer was set at 1 for 10, and at 5 a packet was sent that arrives then: it is received first where that is asked.
+    #[test]
+    fn what_arrives_when_a_timer_fires_may_be_received_first() {
+        let order = |received_first| {
+            let (mut queue, mut endpoint) = (EventQueue::new(1, 100), Endpoint::default());
+            queue.set_limit(100);
+            let since_ns = endpoint.set_timer(1, 10, received_first);
+            queue.push(since_ns, endpoint.timer_ns, 1);
+            queue.push_link(5, 10, 0, 0);
+            [queue.pop(), queue.pop()].map(|entry| entry.map(|(_, target)| target))
+        };
+        assert_eq!((order(true), order(false)), ([Some(0), Some(1)], [Some(1), Some(0)]));
     }
 
     #[test]

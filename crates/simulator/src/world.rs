@@ -752,8 +752,7 @@ impl<'d> World<'d> {
         }
         let timeout_ns = connection.next_timeout().as_nanos();
         if timeout_ns < end.timer_ns {
-            end.timer_ns = timeout_ns.max(self.now_ns);
-            let since_ns = if connection.receives_before_timers() { end.timer_ns } else { self.now_ns };
+            let since_ns = end.set_timer(self.now_ns, timeout_ns, connection.receives_before_timers());
             self.fabric.queue.push(since_ns, end.timer_ns, self.first_timer + endpoint as u32);
         }
         Ok(())
@@ -794,8 +793,7 @@ impl<'d> World<'d> {
         }
         let timeout_ns = connection.next_timeout().as_nanos().min(transfer.next_read_ns(now_ns, side, connection));
         if timeout_ns < end.timer_ns {
-            end.timer_ns = timeout_ns.max(now_ns);
-            let since_ns = if connection.receives_before_timers() { end.timer_ns } else { now_ns };
+            let since_ns = end.set_timer(now_ns, timeout_ns, connection.receives_before_timers());
             self.fabric.queue.push(since_ns, end.timer_ns, self.first_timer + endpoint as u32);
         }
         let news = transfer.take_news();

@@ -47,8 +47,8 @@ mod algorithm_tests;
 pub use ::algorithm;
 pub use ::algorithm::plugin;
 pub use config::{
-    Config, Growth, IpFields, KernelPaths, LossDetection, Protocol, ReceiveBuffer, Receiver, TcpOptions, Timers,
-    WindowValidation,
+    Config, Growth, IpFields, Kernel, KernelPaths, LossDetection, Protocol, ReceiveBuffer, Receiver, TcpOptions,
+    Timers, WindowValidation,
 };
 pub use host::Host;
 pub use mptcp::{AbortReason, Connection, Event, Form, Outgoing, ResetReason, SUBFLOW_LIMIT};

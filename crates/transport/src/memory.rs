@@ -9,8 +9,12 @@ pub const MAX_BYTES: u64 = 6 << 20;
 
 /// What the kernel keeps about each packet (`struct sk_buff`).
 const DESCRIPTION_BYTES: u64 = 256;
-/// Room before a packet, its IP and TCP headers, and what is kept behind it (`struct skb_shared_info`).
-const AROUND_BYTES: u64 = 64 + 76 + 320;
+/// What is kept behind it (`struct skb_shared_info`).
+const BEHIND_BYTES: u64 = 320;
+/// Room before a packet, its IP and TCP headers, and what is kept behind it.
+const AROUND_BYTES: u64 = 64 + 76 + BEHIND_BYTES;
+/// Room for all headers (`MAX_TCP_HEADER`).
+const HEADERS_BYTES: u64 = 320;
 
 /// What is asked for beside these, so that the IP header is aligned (`NET_IP_ALIGN`).
 const ALIGNING_BYTES: u64 = 2;
@@ -39,6 +43,15 @@ pub fn of_packet(len: u64) -> u64 {
 #[must_use]
 pub fn tail_of_packet(len: u64) -> u64 {
     buffer_of_packet(len) - (len + AROUND_BYTES)
+}
+
+/// The memory that whole segments of `data` bytes get where half of it counts as data: each what it takes with the room for all headers,
+/// and so many times 128 bytes more that it fits into the half (`tcp_rcv_space_adjust` before Linux 6.6).
+#[must_use]
+pub fn of_halves(data: u64, segment: u64) -> u64 {
+    let taken = segment + HEADERS_BYTES + DESCRIPTION_BYTES + BEHIND_BYTES;
+    let lacking = (2 * segment).saturating_sub(taken);
+    data / segment * (taken + lacking.next_multiple_of(128))
 }
 
 /// Data in 256 bytes of memory.

@@ -4,7 +4,7 @@ use super::state::tuning::{Reads, Tuning};
 use super::state::window::ReceiveWindow;
 use crate::memory::{self, Ratio};
 use crate::tcp::rcv_ssthresh::RcvSsthresh;
-use crate::{Config, Protocol, ReceiveBuffer, Receiver};
+use crate::{Config, Kernel, Protocol, ReceiveBuffer, Receiver};
 
 /// The window that a SYN announces: of a fixed buffer all; otherwise, as Linux, whole segments in half of the first buffer, where
 /// an answer knows that timestamps take 12 bytes of each.
@@ -31,6 +31,11 @@ pub(super) fn first_receive_window(config: &Config, initiator: bool) -> ReceiveW
     window
 }
 
+/// Half of a buffer's memory counts as data, as in Linux before 6.6.
+pub(super) fn halves_memory(config: &Config) -> bool {
+    config.tcp.receiver == Receiver::Linux && config.tcp.kernel == Kernel::V6_1
+}
+
 /// The largest segment of data that Linux counts with, for the window: timestamps take 12 bytes of it.
 pub(super) fn counted_mss(config: &Config) -> u16 {
     config.mss - if config.tcp.timestamps { 12 } else { 0 }
@@ -45,6 +50,7 @@ pub(super) fn first_rcv_ssthresh(config: &Config, initiator: bool) -> RcvSsthres
                 rcv_ssthresh.told = 0; // the first acknowledgment of the side that answers has a DSS already
             }
             rcv_ssthresh.counts_short = config.tcp.receiver == Receiver::Linux;
+            rcv_ssthresh.measures = !halves_memory(config);
             rcv_ssthresh
         }
         _ => RcvSsthresh::whole(config.mss),

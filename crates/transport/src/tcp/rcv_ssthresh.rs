@@ -25,6 +25,8 @@ pub struct RcvSsthresh {
     pub longest: u32,
     /// Its ratio of data to memory.
     pub ratio: Ratio,
+    /// That ratio is measured; before Linux 6.6 it was one half whatever came (`tcp_adv_win_scale`).
+    pub measures: bool,
     /// Short segments take as little memory as in Linux, and are looked at when full ones would not enlarge the window.
     pub counts_short: bool,
     /// The end of the window that the last acknowledgment told, as a place on the subflow; 0 where the window may shrink on it.
@@ -47,6 +49,7 @@ impl RcvSsthresh {
             memory: memory::INITIAL_BYTES as u32,
             longest: EXPECTED_BYTES.min(mss),
             ratio: Ratio::ASSUMED,
+            measures: true,
             counts_short: false,
             told: 1 + told,
             announced: told as u32,
@@ -96,8 +99,10 @@ impl RcvSsthresh {
     fn measure(&mut self, len: u32, mss: u32) {
         if len > self.longest {
             self.longest = len.min(mss);
-            self.ratio = Ratio::of_segment(u64::from(len));
-            self.clamp = self.ratio.data(u64::from(self.memory)) as u32;
+            if self.measures {
+                self.ratio = Ratio::of_segment(u64::from(len));
+                self.clamp = self.ratio.data(u64::from(self.memory)) as u32;
+            }
         }
     }
 
@@ -160,6 +165,14 @@ mod tests {
         rcv_ssthresh.keep_none_in_reserve();
         rcv_ssthresh.arrived(1_424, Err(0), 1448);
         assert_eq!(rcv_ssthresh.bytes, 64_240 + 2 * 1_448);
+    }
+
+    /// Linux 6.1: half of the first buffer less a segment, 64,088 bytes, is the most, whatever comes.
+    #[test]
+    fn a_ratio_that_is_not_measured_leaves_no_room_for_more() {
+        let mut rcv_ssthresh = RcvSsthresh { measures: false, ..RcvSsthresh::new(1448, 64_240) };
+        let grew = rcv_ssthresh.arrived(1_448, Err(0), 1448);
+        assert_eq!((grew, rcv_ssthresh.bytes, rcv_ssthresh.ratio), (false, 64_088, Ratio::ASSUMED));
     }
 
     #[test]

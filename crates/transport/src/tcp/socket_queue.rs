@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use super::sent_buffers::SentBuffers;
+use crate::Kernel;
 use crate::congestion::View;
 use crate::time::Instant;
 
@@ -24,8 +25,10 @@ pub const UNSENT_BYTES: u64 = 131_072;
 /// What a buffer takes besides its data: `struct sk_buff`, `struct skb_shared_info`, and the room for headers
 /// (`GRO_MAX_HEAD_PAD`, aligned).
 pub const OVERHEAD_BYTES: u64 = 256 + 320 + 384;
-/// `tcp_wmem`: the most memory.
-const MOST_MEMORY_BYTES: u64 = 4 << 20;
+/// The same of Linux 6.1: `MAX_TCP_HEADER` and `struct skb_shared_info` lie in 1,024 bytes.
+const OLDER_OVERHEAD_BYTES: u64 = 256 + 1024;
+/// The most memory: `tcp_wmem`, as the engines that run Linux set it.
+const MOST_MEMORY_BYTES: u64 = 16 << 20;
 
 /// Edges of the stream when a group may leave, in bytes from its beginning, and the peer's window.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +91,8 @@ pub struct SocketQueue {
     limit_bytes: u64,
     /// The control steers.
     pub steered: bool,
+    /// Whose socket it is.
+    pub kernel: Kernel,
     /// The application waits.
     full: bool,
     /// There is room for it again.
@@ -101,6 +106,11 @@ pub struct SocketQueue {
 }
 
 impl SocketQueue {
+    /// Of a socket of this kernel.
+    pub fn of(kernel: Kernel) -> Self {
+        SocketQueue { kernel, ..SocketQueue::default() }
+    }
+
     /// What the application has written by now that it heard of the last room, before an acknowledgment brings more.
     pub fn arrive(&mut self, now: Instant, edges: Edges, view: &View) {
         if self.limit_bytes == 0 {
@@ -178,7 +188,8 @@ impl SocketQueue {
 
     /// The memory that data takes.
     fn held(&self) -> u64 {
-        self.written.saturating_sub(self.una) + OVERHEAD_BYTES * (self.sent.beyond(self.una) + self.unsent.len()) as u64
+        let overhead_bytes = if self.kernel == Kernel::V6_1 { OLDER_OVERHEAD_BYTES } else { OVERHEAD_BYTES };
+        self.written.saturating_sub(self.una) + overhead_bytes * (self.sent.beyond(self.una) + self.unsent.len()) as u64
     }
 
     /// The application writes. Answers whether it stopped because the kernel sends meanwhile.
@@ -280,6 +291,14 @@ mod tests {
         assert_eq!(buffer_limit(true, 60.9, 1460, 4 << 20), 3 * 60 * 4352, "bbr_sndbuf_expand");
         assert_eq!(buffer_limit(false, 10_000.0, 1460, 4 << 20), 4 << 20);
         assert_eq!(buffer_limit(false, 10_000.0, 1460, 16 << 20), 16 << 20);
+    }
+
+    /// Ten segments that are not acknowledged, in groups of two, and three buffers behind them: 8 · 960 bytes beside the data, or 8 · 1,280.
+    #[test]
+    fn a_packet_of_an_older_kernel_takes_more_memory() {
+        let (queue, _) = opened();
+        let older = SocketQueue { kernel: Kernel::V6_1, ..queue.clone() };
+        assert_eq!((queue.held(), older.held()), (110_048 + 8 * 960, 110_048 + 8 * 1_280));
     }
 
     /// Worked by hand from the first packets of Linux 6.12.117 over 25 Mbit/s and 109 ms.

@@ -208,7 +208,7 @@ impl<P: Sendable> Subflow<P> {
             rack: Rack::new(),
             ecn: Ecn::default(),
             pacing: options.pacing.then(Box::default),
-            groups: options.tso.then(Box::default),
+            groups: options.tso.then(|| Box::new(Groups::of(options.kernel))),
             rate: None,
             probe_due: false,
             detection: Detection::new(options),

@@ -6,6 +6,7 @@
 //! `tcp_cwnd_test` (at most half of the window), `tcp_tso_should_defer` (whether to wait), `__tcp_transmit_skb` (PSH).
 
 use super::socket_queue::{Edges, MOST_BYTES, SocketQueue, Waiting};
+use crate::Kernel;
 use crate::congestion::{LEAST_BURST_RATE, Phase, View};
 use crate::time::{Duration, Instant};
 
@@ -78,6 +79,11 @@ pub struct Groups {
 }
 
 impl Groups {
+    /// As this kernel makes them.
+    pub fn of(kernel: Kernel) -> Self {
+        Groups { queue: SocketQueue::of(kernel), ..Groups::default() }
+    }
+
     /// Whether a segment may leave now: it belongs to the present group, or begins one.
     pub fn may_send(&mut self, ready: Ready, view: &View) -> bool {
         if self.left > 0 {
@@ -93,7 +99,10 @@ impl Groups {
             }
         }
         self.waits = false;
-        let (bytes, mss) = (self.queue.first(ready.edges.nxt).bytes.min(ready.open), u64::from(view.mss));
+        let waiting = self.queue.first(ready.edges.nxt);
+        // `tcp_grow_skb`, which Linux 6.1 has not, takes the rest of the group from the next buffers.
+        let there = if self.queue.kernel == Kernel::V6_1 { waiting.first } else { waiting.bytes };
+        let (bytes, mss) = (there.min(ready.open), u64::from(view.mss));
         let short_is_out = ready.nagle && self.short_end > ready.edges.una;
         self.begin(if short_is_out { bytes / mss } else { bytes.div_ceil(mss) }, view, most);
         true
@@ -405,6 +414,23 @@ mod tests {
             groups.queue.arrive(at, ready(at).edges, &view(400.0, 0, 50));
         }
         groups
+    }
+
+    /// The first buffer has 45 segments, of which two are left; the window has room for many.
+    #[test]
+    fn a_group_of_linux_6_1_ends_with_its_buffer() {
+        let rest = |kernel| {
+            let mut groups = Groups::of(kernel);
+            for at in [Instant::ZERO, Instant::from_nanos(1)] {
+                groups.queue.arrive(at, ready(at).edges, &view(400.0, 0, 50));
+            }
+            let now = Instant::from_millis(9);
+            let edges = Edges { nxt: 43 * 1_448, ..ready(now).edges };
+            groups.queue.sent(now, edges.nxt, &view(400.0, 43, 50));
+            assert!(groups.may_send(Ready { edges, ..ready(now) }, &view(400.0, 43, 50)));
+            groups.left
+        };
+        assert_eq!((rest(Kernel::V6_1), rest(Kernel::V6_12)), (2, 15));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 """What the engine `linux` cannot do, by name: the kernel has one scheduler, and the controls that are loaded."""
 
+import platform
 import shutil
 from collections.abc import Iterator
 
@@ -38,12 +39,16 @@ _KERNELS_OWN = {"window_validation": "linux", "tso": True, "receiver": "linux", 
 
 
 def unsupported(
-    scenario: Scenario, *, controls: tuple[str, ...] | None = None, programs_here: bool = True
+    scenario: Scenario,
+    *,
+    controls: tuple[str, ...] | None = None,
+    versions: tuple[str, ...] | None = None,
+    programs_here: bool = True,
 ) -> list[Problem]:
     """Everything in the scenario that the engine does not support on this machine, each with what it expects.
 
-    `controls` are the congestion controls of a guest's kernel; without them this machine's count. Programs are looked
-    for on this machine if they are to run here.
+    `controls` are the congestion controls of guests' kernels and `versions` those of Linux; without them this
+    machine's count. Programs are looked for on this machine if they are to run here.
     """
     places = scenario.places()
     # A scheduler that nobody asked for is the kernel's own.
@@ -53,15 +58,17 @@ def unsupported(
         if "scheduler" not in connection.model_fields_set
     }
     problems = {problem.key: problem for problem in scenario.unsupported("linux") if problem.key not in own}
-    for found in _found(scenario.document, controls, programs_here):
+    for found in _found(scenario.document, controls, versions or (platform.release(),), programs_here):
         problem = places.problem(*found)
         problems.setdefault(problem.key, problem)
     return list(problems.values())
 
 
-def _found(document: Document, controls: tuple[str, ...] | None, programs_here: bool) -> Iterator[Found]:
+def _found(
+    document: Document, controls: tuple[str, ...] | None, versions: tuple[str, ...], programs_here: bool
+) -> Iterator[Found]:
     for name, connection in document.connections.items():
-        yield from _connection(("connection", name), connection, controls)
+        yield from _connection(("connection", name), connection, controls, versions)
         if programs_here and isinstance(connection.application, Program):
             yield from _program(("connection", name), connection, connection.application)
     kinds = len(document.connections)
@@ -76,7 +83,9 @@ def _found(document: Document, controls: tuple[str, ...] | None, programs_here: 
         )
 
 
-def _connection(key: tuple[Part, ...], connection: Connection, controls: tuple[str, ...] | None) -> Iterator[Found]:
+def _connection(
+    key: tuple[Part, ...], connection: Connection, controls: tuple[str, ...] | None, versions: tuple[str, ...]
+) -> Iterator[Found]:
     named = connection.congestion
     entry = registry.find("congestion", named.name)
     known = entry is not None and "linux" in entry.engines
@@ -90,7 +99,10 @@ def _connection(key: tuple[Part, ...], connection: Connection, controls: tuple[s
         yield (*key, "congestion"), show(named.name), expected
     for option in connection.tcp.model_fields_set:
         value, default = getattr(connection.tcp, option), type(connection.tcp).model_fields[option].default
-        if option not in _TCP and value not in {default, _KERNELS_OWN.get(option, default)}:
+        if option == "kernel":
+            if value != default and not any(each.startswith(f"{value}.") for each in versions):
+                yield (*key, "tcp", option), show(value), f"the version of the kernel that runs, Linux {versions[0]}"
+        elif option not in _TCP and value not in {default, _KERNELS_OWN.get(option, default)}:
             yield (
                 (*key, "tcp", option),
                 show(value),

@@ -21,7 +21,8 @@ def unsupported(scenario: Scenario, kernel: str | None) -> list[Problem]:
     """
     chosen = kernels.kernels() if kernel is None else [kernels.find(kernel)]
     have = [control for each in chosen for control in controls(each)] or ["reno", "cubic"]
-    found = refusals.unsupported(scenario, controls=tuple(dict.fromkeys(have)))
+    versions = tuple(each.version for each in chosen)
+    found = refusals.unsupported(scenario, controls=tuple(dict.fromkeys(have)), versions=versions)
     if scenario.document.links_by == LINKS_BY[0]:
         return found
     places = scenario.places()

@@ -2,7 +2,7 @@
 
 use super::Connection;
 use crate::memory::Ratio;
-use crate::mptcp::first_windows::counted_mss;
+use crate::mptcp::first_windows::{counted_mss, halves_memory};
 use crate::mptcp::state::tuning::Seen;
 use crate::queue::Sendable;
 use crate::tcp::subflow::{State, Subflow};
@@ -52,7 +52,15 @@ impl<P: Sendable> Connection<P> {
         let unanswered = |s: &Subflow<P>| s.state() == State::SynSent && s.snd_nxt() > 0;
         let whole = counts_memory && self.subflows.iter().any(unanswered);
         let mss = if whole { self.config.mss } else { counted_mss(&self.config) };
-        let seen = Seen { rtt, ratio, read, unread: if tuning.shared { 0 } else { unread }, mss };
+        let halves_memory = halves_memory(&self.config);
+        let seen = Seen {
+            rtt,
+            ratio,
+            read,
+            unread: if tuning.shared || halves_memory { 0 } else { unread },
+            mss,
+            halves_memory,
+        };
         let grew = tuning.next_round(now, seen);
         if grew {
             let room = tuning.room();

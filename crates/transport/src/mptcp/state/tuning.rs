@@ -30,6 +30,8 @@ pub struct Seen {
     pub unread: u64,
     /// The largest segment that one of them announces to take: one that is not answered yet knows of no timestamps.
     pub mss: u16,
+    /// Half of a buffer's memory counts as data, as in Linux before 6.6.
+    pub halves_memory: bool,
 }
 
 /// Data of a full-sized segment.
@@ -177,7 +179,9 @@ impl Tuning {
             let steady = 2 * bytes + 16 * u64::from(seen.mss);
             let wanted =
                 steady + 2 * (u128::from(steady) * u128::from(bytes - self.bytes) / u128::from(self.bytes)) as u64;
-            room.memory = room.memory.max(room.ratio.memory(wanted).min(memory::MAX_BYTES) as u32);
+            let memory =
+                if seen.halves_memory { memory::of_halves(wanted, seen.mss.into()) } else { room.ratio.memory(wanted) };
+            room.memory = room.memory.max(memory.min(memory::MAX_BYTES) as u32);
             self.bytes = bytes;
         }
         let grown = room.memory > self.room.memory;
@@ -213,7 +217,7 @@ mod tests {
     const RTT: Duration = Duration::from_millis(50);
 
     fn seen(read: u64) -> Seen {
-        Seen { rtt: RTT, ratio: Ratio::of_segment(1448), read, unread: 0, mss: 1460 }
+        Seen { rtt: RTT, ratio: Ratio::of_segment(1448), read, unread: 0, mss: 1460, halves_memory: false }
     }
 
     #[test]
@@ -248,6 +252,17 @@ mod tests {
             tuning.round_is_over(at(150_999_000))
         };
         assert_eq!([Reads::Later, Reads::AsLinux].map(over), [false, true]);
+    }
+
+    /// Linux 6.1: 2 · 20,000 + 16 · 1,460 and 46,868 more are 110,228 bytes, 75 whole segments. One of them takes 2,356 of memory, to which
+    /// five times 128 are added until half of it holds 1,460: 2,996.
+    #[test]
+    fn without_a_ratio_the_buffer_grows_by_whole_segments() {
+        let mut tuning = Tuning::new(1460, false);
+        tuning.begin(Instant::from_nanos(1));
+        let seen = Seen { halves_memory: true, ratio: Ratio::ASSUMED, ..seen(20_000) };
+        assert!(tuning.next_round(Instant::ZERO + RTT + Duration::from_nanos(1), seen));
+        assert_eq!(tuning.room().memory, 75 * 2_996);
     }
 
     #[test]
