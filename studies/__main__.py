@@ -68,7 +68,7 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "linux-virtual": linux_virtual.main,
     "exact": exact.main,
     "exact-held-out": exact.held_out,
-    "exact-6.1": exact.older,
+    "exact-older": exact.older,
     "exact-kernels": exact_kernels.main,
     "guest-cost": guest_cost.main,
     "sigcomm-tutorial": sigcomm_tutorial.main,

@@ -76,8 +76,7 @@ words! {
         /// 6.12, the long-term kernel whose forms are written out.
         #[default]
         V6_12 = "6.12",
-        /// 6.1: half of a receive buffer's memory counts as data, whatever comes; buffers to be sent take more memory beside their data and
-        /// are not filled up from the next.
+        /// 6.1, whose receive window, groups of segments and scheduler are others (docs/validation/linux.md).
         V6_1 = "6.1",
     }
 }
@@ -131,8 +130,9 @@ declared! {
         /// and by up to 64 ms when they wait for half a second or more. Its round trips are whole microseconds, and its timeout counts with the
         /// largest deviation in a round trip
         timers: Timers = word("timers", "exact", Timers::WORDS),
-        /// the version of Linux that `tso` and `receiver` follow: with `"6.1"` half of a receive buffer's memory counts as data whatever
-        /// segments come, where later kernels measure it, and a group of segments ends with what was written to one buffer
+        /// the version of Linux that `tso`, `receiver` and the scheduler `linux` follow. With `"6.1"` half of a receive buffer's memory
+        /// counts as data whatever segments come, where 6.12 measures it; a group of segments ends with what was written to one buffer, and
+        /// the scheduler is asked again behind each. On the engines that run Linux it must be the kernel that runs
         kernel: Kernel = word("kernel", "6.12", Kernel::WORDS),
         /// hold back a short segment while data is outstanding (RFC 9293 §3.7.4)
         nagle: bool = flag("nagle", true),

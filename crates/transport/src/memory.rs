@@ -2,6 +2,8 @@
 //!
 //! The kernel measures the ratio of data to memory of the full-sized segments that arrive, in 256ths, and counts one half until then.
 
+use crate::Kernel;
+
 /// Memory of a receive buffer at first (`tcp_rmem`).
 pub const INITIAL_BYTES: u64 = 131_072;
 /// And at most.
@@ -18,7 +20,7 @@ const HEADERS_BYTES: u64 = 320;
 
 /// What is asked for beside these, so that the IP header is aligned (`NET_IP_ALIGN`).
 const ALIGNING_BYTES: u64 = 2;
-/// Small buffers come from a store of their own (`SKB_SMALL_HEAD_SIZE`).
+/// Small buffers come from a store of their own (`SKB_SMALL_HEAD_SIZE`), but not in Linux 6.1.
 const SMALL_BUFFER_BYTES: u64 = 704;
 
 /// The memory of a packet with `len` bytes of data, as if all buffers were powers of two.
@@ -27,22 +29,23 @@ pub fn of_segment(len: u64) -> u64 {
     DESCRIPTION_BYTES + (len + AROUND_BYTES).next_power_of_two()
 }
 
-/// The buffer of a packet with `len` bytes of data, as the kernel has it.
-fn buffer_of_packet(len: u64) -> u64 {
+/// The buffer of a packet with `len` bytes of data, as this kernel has it.
+fn buffer_of_packet(kernel: Kernel, len: u64) -> u64 {
     let asked = len + AROUND_BYTES + ALIGNING_BYTES;
-    if asked <= SMALL_BUFFER_BYTES { SMALL_BUFFER_BYTES } else { asked.next_power_of_two() }
+    let small = kernel != Kernel::V6_1 && asked <= SMALL_BUFFER_BYTES;
+    if small { SMALL_BUFFER_BYTES } else { asked.next_power_of_two() }
 }
 
 /// The memory of a packet with `len` bytes of data, as a receiver that is Linux's counts short ones too.
 #[must_use]
-pub fn of_packet(len: u64) -> u64 {
-    DESCRIPTION_BYTES + buffer_of_packet(len)
+pub fn of_packet(kernel: Kernel, len: u64) -> u64 {
+    DESCRIPTION_BYTES + buffer_of_packet(kernel, len)
 }
 
 /// What is left at the end of the buffer of a packet with `len` bytes of data.
 #[must_use]
-pub fn tail_of_packet(len: u64) -> u64 {
-    buffer_of_packet(len) - (len + AROUND_BYTES)
+pub fn tail_of_packet(kernel: Kernel, len: u64) -> u64 {
+    buffer_of_packet(kernel, len) - (len + AROUND_BYTES)
 }
 
 /// The memory that whole segments of `data` bytes get where half of it counts as data: each what it takes with the room for all headers,
@@ -96,8 +99,11 @@ mod tests {
         assert_eq!(Ratio::of_segment(1448), Ratio(160)); // TCP: 160.9
         assert_eq!(of_segment(304), 1280); // 764: 1,024, and 256
         // As the kernel counts packets of a TUN device: 240 bytes 960, 256 to 560 bytes 1,280, 576 bytes 2,304.
-        assert_eq!([21, 240, 256, 560, 576].map(of_packet), [960, 960, 1280, 1280, 2304]);
-        assert_eq!((of_packet(1424), tail_of_packet(1424)), (2304, 164)); // 2,048 less 1,884
+        assert_eq!([21, 240, 256, 560, 576].map(|len| of_packet(Kernel::V6_12, len)), [960, 960, 1280, 1280, 2304]);
+        // 6.1 has no smaller ones than powers of two: 483 bytes are 512, 702 are 1,024.
+        assert_eq!([21, 240, 576].map(|len| of_packet(Kernel::V6_1, len)), [768, 1280, 2304]);
+        let of = Kernel::V6_12;
+        assert_eq!((of_packet(of, 1424), tail_of_packet(of, 1424)), (2304, 164)); // 2,048 less 1,884
     }
 
     #[test]

@@ -72,7 +72,7 @@ use crate::tcp::subflow::{State, Subflow};
 use crate::time::Instant;
 use crate::time_wait::Resting;
 use crate::waits::{Sending, WaitByteNs};
-use crate::{Config, IpFields, Receiver, WindowValidation};
+use crate::{Config, IpFields, Kernel, Receiver, WindowValidation};
 
 /// How many subflows a connection can have in its life, those that are gone counted: each that was established keeps its
 /// id and its counters, and sets of them are words of the machine. The ids of failed joins are given out again. One more is not opened; one that the peer opens is refused with
@@ -180,8 +180,9 @@ impl<P: Sendable> Connection<P> {
         let mut rx = ReceiveStream::new(first_receive_window(&config, initiator));
         rx.short_acks = as_linux && config.tcp.tso;
         if config.tcp.receiver == Receiver::Linux {
-            let memory = || HeldMemory::new(counted_mss(&config), first_window(&config, initiator));
+            let memory = || HeldMemory::new(counted_mss(&config), first_window(&config, initiator), config.tcp.kernel);
             rx.be_linux(level.is_multipath().then(memory));
+            rx.second_at_once = level.is_multipath() && config.tcp.kernel == Kernel::V6_1;
         }
         let checksum = level.is_multipath() && config.checksum;
         let mut connection = Connection {

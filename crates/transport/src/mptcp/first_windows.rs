@@ -50,7 +50,9 @@ pub(super) fn first_rcv_ssthresh(config: &Config, initiator: bool) -> RcvSsthres
                 rcv_ssthresh.told = 0; // the first acknowledgment of the side that answers has a DSS already
             }
             rcv_ssthresh.counts_short = config.tcp.receiver == Receiver::Linux;
-            rcv_ssthresh.measures = !halves_memory(config);
+            if halves_memory(config) {
+                rcv_ssthresh.kernel = Kernel::V6_1;
+            }
             rcv_ssthresh
         }
         _ => RcvSsthresh::whole(config.mss),

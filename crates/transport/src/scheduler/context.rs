@@ -119,6 +119,9 @@ pub struct Counters {
     pub queued_bytes: u64,
     /// The buffers of data that these are in, none of which a segment goes beyond.
     pub queued_buffers: u64,
+    /// How much of the data asked about goes into one of them, the last or the next, where the scheduler is asked again behind each (Linux
+    /// 6.1); otherwise none.
+    pub next_buffer_bytes: Option<u64>,
     /// Largest segment in bytes, TCP's options included; [`View::mss`](crate::congestion::View::mss) is what data gets of it.
     pub segment_bytes: u32,
     /// The control steers.

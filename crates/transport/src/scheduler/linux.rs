@@ -3,10 +3,11 @@
 use super::linux_memory::{MAX_BUFFER_MIB, MIB, Rates, SendBuffer, memory, pace};
 use super::linux_pages::{Edges, Pages};
 use super::{Context, Decision, Demand, Next, PacketScheduler, Repair, SubflowSet, usable};
+use crate::Kernel;
 use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::congestion::View;
 use crate::plugin::Origin;
-use crate::tcp::socket_queue::{OVERHEAD_BYTES as EXACT_OVERHEAD_BYTES, buffer_limit};
+use crate::tcp::socket_queue::{buffer_limit, overhead_bytes};
 use crate::time::{Duration, Instant};
 
 /// 64 KiB less the largest headers of TCP (20 and 40 bytes) and IPv6 (40 and 8; `MPTCP_SEND_BURST_SIZE`).
@@ -38,10 +39,14 @@ pub struct Linux {
     held: bool,
     /// Where data is bound now, and how many bytes more.
     burst: Option<(usize, u64)>,
+    /// When it was chosen or went on.
+    burst_at: Instant,
     /// What was bound has left as far as it can: the application goes on.
     flushed: bool,
     /// Segments leave in groups, as the kernel's.
     in_groups: bool,
+    /// Whose scheduler it is: that of 6.1 is asked again behind each buffer, and a burst outlives what occasioned it.
+    kernel: Kernel,
     /// Something was bound or written since the socket was last found dry.
     pushed: bool,
     /// Of these the application has written.
@@ -152,8 +157,10 @@ impl Linux {
             pages: Pages::default(),
             held: false,
             burst: None,
+            burst_at: Instant::NEVER,
             flushed: false,
             in_groups: false,
+            kernel: Kernel::default(),
             pushed: false,
             written: false,
             written_at: Instant::NEVER,
@@ -179,6 +186,10 @@ impl Linux {
                 limit.bytes = buffer_limit(counters.steered, group[r].cwnd, counters.segment_bytes, self.largest_bytes);
                 limit.seen = counters.heard;
                 self.in_groups = counters.groups.is_some();
+                if counters.next_buffer_bytes.is_some() {
+                    self.kernel = Kernel::V6_1;
+                    self.pages.kernel = Kernel::V6_1;
+                }
             }
         }
     }
@@ -194,7 +205,7 @@ impl Linux {
         let counters = context.counters(r);
         let (sent, waiting) = (counters.unacknowledged_bytes, (counters.queued_bytes, counters.queued_buffers));
         let held_bytes = match counters.groups {
-            Some((groups, _)) => sent + waiting.0 + EXACT_OVERHEAD_BYTES * (groups + waiting.1),
+            Some((groups, _)) => sent + waiting.0 + overhead_bytes(self.kernel) * (groups + waiting.1),
             None => memory(sent, waiting, &group[r]),
         };
         SendBuffer { held_bytes, limit_bytes: self.limits[r].bytes, open: !counters.silent }
@@ -211,7 +222,9 @@ impl Linux {
 
     /// The send buffer of the socket.
     fn socket_limit(&self) -> u64 {
-        LEAST_BUFFER_BYTES + self.limits.iter().map(|limit| limit.bytes).sum::<u64>()
+        let limits = self.limits.iter().map(|limit| limit.bytes);
+        // `mptcp_propagate_sndbuf` of 6.1; `__mptcp_sync_sndbuf`.
+        if self.kernel == Kernel::V6_1 { limits.max().unwrap_or(0) } else { LEAST_BUFFER_BYTES + limits.sum::<u64>() }
     }
 
     /// Whether something that is bound may leave. What the application writes at once does before it writes more
@@ -291,10 +304,16 @@ impl Linux {
             for r in 0..group.len() {
                 self.buffers[r] = self.send_buffer(r, group, context);
             }
-            if let Some((r, left)) = self.burst.take() {
-                let (buffer, bytes) = (self.buffers[r], self.page_bytes(context));
+            let stays = self.kernel == Kernel::V6_1;
+            if let Some((r, left)) = if stays { self.burst } else { self.burst.take() } {
+                let buffer = self.buffers[r];
+                let bytes = self.page_bytes(context).min(context.counters(r).next_buffer_bytes.unwrap_or(u64::MAX));
                 let fits = buffer.held_bytes < buffer.limit_bytes && may_carry(r, group, &self.buffers);
                 if left > 0 && bytes > 0 && fits {
+                    let goes_on = std::mem::replace(&mut self.burst_at, context.now) != context.now;
+                    if goes_on && stays && self.switch(r, group, context) {
+                        return Decision::Wait { until: Instant::NEVER };
+                    }
                     self.current = (context.now, r);
                     self.burst = Some((r, left.saturating_sub(bytes)));
                     self.pushed = true;
@@ -314,13 +333,15 @@ impl Linux {
             }
             let returned = context.place < context.sent_bytes;
             let window_bytes = if returned { u64::MAX } else { context.free_window_bytes };
-            self.burst = self.linger.choose(&self.rates(group, context), &self.buffers, window_bytes);
-            if let Some((r, _)) = self.burst
+            let chosen = self.linger.choose(&self.rates(group, context), &self.buffers, window_bytes);
+            self.burst = chosen.or(self.burst.filter(|_| stays));
+            self.burst_at = context.now;
+            if let Some((r, _)) = chosen
                 && self.switch(r, group, context)
             {
                 return Decision::Wait { until: Instant::NEVER };
             }
-            if self.burst.is_none() {
+            if chosen.is_none() {
                 self.accept(context, true);
                 // What leaves now is no occasion to ask again, unless the application writes.
                 self.refused = (if self.written { Instant::NEVER } else { context.now }, self.acknowledged(context));
@@ -356,7 +377,7 @@ impl PacketScheduler for Linux {
     }
 
     fn when_dry(&mut self, group: &[View], context: &Context) {
-        self.burst = None;
+        self.burst = self.burst.filter(|_| self.kernel == Kernel::V6_1);
         self.look(group, context);
         self.accept(context, true);
         self.next = None;

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use super::Context;
+use crate::Kernel;
 use crate::tcp::socket_queue::{UNSENT_BYTES, WRITE_BYTES};
 
 /// A page of the process (`SKB_FRAG_PAGE_ORDER`).
@@ -53,6 +54,8 @@ pub(super) struct Pages {
     rest: u64,
     /// The application waits for room.
     pub full: bool,
+    /// Whose socket it is: that of 6.1 looks at its memory when a piece begins, and not at what is unbound (it has no TCP_NOTSENT_LOWAT).
+    pub kernel: Kernel,
 }
 
 impl Pages {
@@ -60,7 +63,8 @@ impl Pages {
     /// may be unbound.
     pub fn wake(&mut self, edges: Edges, limit: u64) -> bool {
         self.release(edges.una);
-        let wakes = self.full && 3 * self.held(edges.una) <= 2 * limit && 2 * self.unbound(edges.nxt) < UNSENT_BYTES;
+        let wakes =
+            self.full && 3 * self.held(edges.una) <= 2 * limit && 2 * self.unbound(edges.nxt) < self.unbound_limit();
         self.full &= !wakes;
         wakes
     }
@@ -81,12 +85,13 @@ impl Pages {
             if self.rest == 0 {
                 self.rest = WRITE_BYTES.min(edges.end - self.accepted);
             }
-            let unbound = self.accepted - edges.nxt;
-            self.full = self.held(edges.una) >= limit || unbound >= UNSENT_BYTES;
+            let (unbound, most) = (self.accepted - edges.nxt, self.unbound_limit());
+            let looks = self.kernel != Kernel::V6_1 || !self.goes_on(edges);
+            self.full = looks && (self.held(edges.una) >= limit || unbound >= most);
             if self.full {
                 break;
             }
-            self.rest -= self.take(edges, self.rest.min(edges.end - self.accepted).min(UNSENT_BYTES - unbound));
+            self.rest -= self.take(edges, self.rest.min(edges.end - self.accepted).min(most - unbound));
             if self.rest == 0 && !all {
                 break;
             }
@@ -104,11 +109,21 @@ impl Pages {
         self.rest = 0;
     }
 
+    fn unbound_limit(&self) -> u64 {
+        if self.kernel == Kernel::V6_1 { u64::MAX } else { UNSENT_BYTES }
+    }
+
+    /// Whether what is written next continues the last piece.
+    fn goes_on(&self, edges: Edges) -> bool {
+        let last_end = self.pieces.back().map(|last| last.end);
+        edges.nxt < self.accepted && self.used < PAGE_BYTES && last_end == Some(self.accepted)
+    }
+
     /// The next piece takes at most so many bytes. Answers how many.
     fn take(&mut self, edges: Edges, most: u64) -> u64 {
-        let goes_on = edges.nxt < self.accepted && self.used < PAGE_BYTES;
+        let goes_on = self.goes_on(edges);
         match self.pieces.back_mut() {
-            Some(last) if goes_on && last.end == self.accepted => {
+            Some(last) if goes_on => {
                 let taken = most.min(PAGE_BYTES - self.used);
                 last.end += taken;
                 self.used += taken;
@@ -190,6 +205,20 @@ mod tests {
         assert_eq!((ends(&pages), pages.used, pages.held(0)), (vec![1_001, 3_001], 3_088, 3_001 + 40 + 47));
         pages.accept(Edges { una: 0, nxt: 2_001, end: 4_001 }, 87_040, true);
         assert_eq!(ends(&pages), [1_001, 4_001], "unbound data goes on");
+    }
+
+    /// Linux 6.1 asks for room when a piece begins: 98,304 bytes, with their descriptions, are over 98,200, but the third piece was begun
+    /// below that and is filled. Nothing keeps it from writing on while there is memory.
+    #[test]
+    fn the_socket_of_linux_6_1_counts_memory_only() {
+        let mut pages = Pages { kernel: Kernel::V6_1, ..Pages::default() };
+        let edges = Edges { una: 0, nxt: 0, end: 1 << 30 };
+        pages.accept(edges, 65_600, true);
+        assert_eq!((ends(&pages), pages.full), (vec![32_728, 65_456, 98_184], true));
+        let mut pages = Pages { kernel: Kernel::V6_1, ..Pages::default() };
+        pages.accept(edges, 300_000, true);
+        assert_eq!((pages.accepted, pages.full), (10 * 32_728, true));
+        assert!(pages.wake(Edges { una: 140_000, ..edges }, 300_000), "whatever is unbound");
     }
 
     #[test]

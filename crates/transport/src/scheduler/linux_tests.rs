@@ -238,6 +238,27 @@ fn a_choice_that_was_refused_is_not_made_again_at_the_same_instant() {
     assert_eq!(acknowledged.bind(), Some(0));
 }
 
+/// Linux 6.1 asks again behind each buffer of 31,328 bytes, and a burst goes on where it was when the socket was dry: of 65,428 bytes the
+/// first page leaves 32,700.
+#[test]
+fn a_burst_of_linux_6_1_goes_buffer_by_buffer_and_outlives_the_push() {
+    let mut played = Played::new();
+    for counters in &mut played.counters {
+        counters.next_buffer_bytes = Some(31_328);
+    }
+    (played.group[0].in_flight, played.group[1].in_flight) = (10, 10);
+    assert_eq!((played.bind(), played.sent), (Some(0), 31_328));
+    assert_eq!((played.bind(), played.sent), (Some(0), 32_728), "the rest of the page");
+    played.ask(|linux, group, context| linux.when_dry(group, context));
+    played.now = Instant::from_millis(2);
+    assert_eq!(played.scheduler.burst, Some((0, 32_700)));
+    assert_eq!((played.bind(), played.scheduler.burst), (Some(0), Some((0, 1_372))));
+    // The largest send buffer is the socket's; later kernels have the sum of all, and 4,096.
+    assert_eq!(played.scheduler.socket_limit(), 87_040);
+    played.scheduler.kernel = Kernel::V6_12;
+    assert_eq!(played.scheduler.socket_limit(), 2 * 87_040 + 4_096);
+}
+
 #[test]
 fn backups_and_silent_subflows_wait() {
     let backup = View { backup: true, ..view(10.0, 20, 0) };

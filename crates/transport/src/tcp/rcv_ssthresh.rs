@@ -1,6 +1,7 @@
 //! The receiver's slow start, Linux's `rcv_ssthresh`: the window that a subflow announces grows with each segment that arrives,
 //! up to what the buffer holds (`tcp_grow_window`).
 
+use crate::Kernel;
 use crate::memory::{self, Ratio};
 
 /// Linux expects segments of 536 bytes before any has come.
@@ -25,8 +26,8 @@ pub struct RcvSsthresh {
     pub longest: u32,
     /// Its ratio of data to memory.
     pub ratio: Ratio,
-    /// That ratio is measured; before Linux 6.6 it was one half whatever came (`tcp_adv_win_scale`).
-    pub measures: bool,
+    /// Whose it is. 6.1 takes that ratio for one half whatever comes (`tcp_adv_win_scale`).
+    pub kernel: Kernel,
     /// Short segments take as little memory as in Linux, and are looked at when full ones would not enlarge the window.
     pub counts_short: bool,
     /// The end of the window that the last acknowledgment told, as a place on the subflow; 0 where the window may shrink on it.
@@ -49,7 +50,7 @@ impl RcvSsthresh {
             memory: memory::INITIAL_BYTES as u32,
             longest: EXPECTED_BYTES.min(mss),
             ratio: Ratio::ASSUMED,
-            measures: true,
+            kernel: Kernel::default(),
             counts_short: false,
             told: 1 + told,
             announced: told as u32,
@@ -99,7 +100,7 @@ impl RcvSsthresh {
     fn measure(&mut self, len: u32, mss: u32) {
         if len > self.longest {
             self.longest = len.min(mss);
-            if self.measures {
+            if self.kernel != Kernel::V6_1 {
                 self.ratio = Ratio::of_segment(u64::from(len));
                 self.clamp = self.ratio.data(u64::from(self.memory)) as u32;
             }
@@ -117,7 +118,7 @@ impl RcvSsthresh {
     }
 
     fn memory_of(&self, len: u64) -> u64 {
-        if self.counts_short { memory::of_packet(len) } else { memory::of_segment(len) }
+        if self.counts_short { memory::of_packet(self.kernel, len) } else { memory::of_segment(len) }
     }
 
     /// Two segments for one whose share of data is that of full-sized ones. For others the window grows only as long as it is
@@ -170,7 +171,7 @@ mod tests {
     /// Linux 6.1: half of the first buffer less a segment, 64,088 bytes, is the most, whatever comes.
     #[test]
     fn a_ratio_that_is_not_measured_leaves_no_room_for_more() {
-        let mut rcv_ssthresh = RcvSsthresh { measures: false, ..RcvSsthresh::new(1448, 64_240) };
+        let mut rcv_ssthresh = RcvSsthresh { kernel: Kernel::V6_1, ..RcvSsthresh::new(1448, 64_240) };
         let grew = rcv_ssthresh.arrived(1_448, Err(0), 1448);
         assert_eq!((grew, rcv_ssthresh.bytes, rcv_ssthresh.ratio), (false, 64_088, Ratio::ASSUMED));
     }

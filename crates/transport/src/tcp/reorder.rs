@@ -3,6 +3,7 @@
 use super::kept_blocks::KeptBlocks;
 use super::ranges::Ranges;
 use super::waiting_memory::WaitingMemory;
+use crate::Kernel;
 use crate::offset::Offset;
 use crate::queue::Sendable;
 use crate::reassembly::{Part, Piece};
@@ -89,12 +90,13 @@ impl<P: Sendable> Reorder<P> {
     }
 
     /// A receiver as Linux's, which has all before `next`, reports what lies between these numbers, if something is held at all. `new`: the
-    /// place in the stream of what is held of that and was not before.
-    pub fn keep(&mut self, next: u64, (from, to): (u64, u64), new: Option<Offset>) {
+    /// place in the stream of what is held of that and was not before, and whose memory it takes.
+    pub fn keep(&mut self, next: u64, (from, to): (u64, u64), new: Option<(Offset, Kernel)>) {
         if let Some(linux) = self.linux() {
             linux.kept.forget_below(next);
             linux.kept.keep(from, to);
-            if let Some(offset) = new {
+            if let Some((offset, kernel)) = new {
+                linux.memory.kernel = kernel;
                 linux.memory.keep(from, to, offset);
             }
         }
@@ -263,6 +265,7 @@ impl<P: Sendable> OutOfOrder<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Kernel;
     use crate::offset::Offset;
     use crate::time::Instant;
     use proptest::prelude::*;
@@ -304,13 +307,13 @@ mod tests {
         let mut r = Reorder::new();
         for at in [90, 10, 30, 50, 70] {
             r.insert(5, piece(at, at + 10));
-            r.keep(5, (at, at + 10), Some(Offset::after(at)));
+            r.keep(5, (at, at + 10), Some((Offset::after(at), Kernel::V6_12)));
         }
         let mut told = Vec::new();
         r.report(85, 4, |range| told.push(range));
         assert_eq!((told, r.len()), (Vec::new(), 5));
         r.insert(85, piece(100, 110));
-        r.keep(85, (100, 110), Some(Offset::after(100)));
+        r.keep(85, (100, 110), Some((Offset::after(100), Kernel::V6_12)));
         assert_eq!(blocks(&mut r, 4), [(100, 110)]);
     }
 

@@ -24,11 +24,16 @@ pub const WRITE_BYTES: u64 = 65_536;
 pub const UNSENT_BYTES: u64 = 131_072;
 /// What a buffer takes besides its data: `struct sk_buff`, `struct skb_shared_info`, and the room for headers
 /// (`GRO_MAX_HEAD_PAD`, aligned).
-pub const OVERHEAD_BYTES: u64 = 256 + 320 + 384;
+const OVERHEAD_BYTES: u64 = 256 + 320 + 384;
 /// The same of Linux 6.1: `MAX_TCP_HEADER` and `struct skb_shared_info` lie in 1,024 bytes.
 const OLDER_OVERHEAD_BYTES: u64 = 256 + 1024;
 /// The most memory: `tcp_wmem`, as the engines that run Linux set it.
 const MOST_MEMORY_BYTES: u64 = 16 << 20;
+
+/// What a buffer of this kernel takes besides its data.
+pub fn overhead_bytes(kernel: Kernel) -> u64 {
+    if kernel == Kernel::V6_1 { OLDER_OVERHEAD_BYTES } else { OVERHEAD_BYTES }
+}
 
 /// Edges of the stream when a group may leave, in bytes from its beginning, and the peer's window.
 #[derive(Clone, Copy, Debug)]
@@ -188,8 +193,8 @@ impl SocketQueue {
 
     /// The memory that data takes.
     fn held(&self) -> u64 {
-        let overhead_bytes = if self.kernel == Kernel::V6_1 { OLDER_OVERHEAD_BYTES } else { OVERHEAD_BYTES };
-        self.written.saturating_sub(self.una) + overhead_bytes * (self.sent.beyond(self.una) + self.unsent.len()) as u64
+        self.written.saturating_sub(self.una)
+            + overhead_bytes(self.kernel) * (self.sent.beyond(self.una) + self.unsent.len()) as u64
     }
 
     /// The application writes. Answers whether it stopped because the kernel sends meanwhile.

@@ -1,6 +1,7 @@
 //! The memory that a receiver as Linux's gives to segments of a subflow behind a hole. A short one is copied into the rest of the buffer
 //! before it (`tcp_ooo_try_coalesce`, `skb_try_coalesce`), and takes none.
 
+use crate::Kernel;
 use crate::memory;
 use crate::offset::Offset;
 
@@ -8,6 +9,8 @@ use crate::offset::Offset;
 #[derive(Clone, Debug, Default)]
 pub struct WaitingMemory {
     bytes: u64,
+    /// Whose they are.
+    pub kernel: Kernel,
     /// The end of what came last, on the subflow and in the stream, and what is left behind it in its buffer.
     end: (u64, Offset),
     tail: u64,
@@ -24,15 +27,15 @@ impl WaitingMemory {
             self.tail -= len;
             self.joined.push(at);
         } else {
-            self.bytes += memory::of_packet(len);
-            self.tail = memory::tail_of_packet(len);
+            self.bytes += memory::of_packet(self.kernel, len);
+            self.tail = memory::tail_of_packet(self.kernel, len);
         }
         self.end = (end, offset.saturating_add(len));
     }
 
     /// What lies between these numbers fills a hole, and is released at once.
     pub fn pass(&mut self, at: u64, end: u64) {
-        self.bytes += memory::of_packet(end - at);
+        self.bytes += memory::of_packet(self.kernel, end - at);
     }
 
     /// It waits no more.
@@ -40,7 +43,7 @@ impl WaitingMemory {
         if let Some(place) = self.joined.iter().position(|&joined| joined == at) {
             self.joined.swap_remove(place);
         } else {
-            self.bytes = self.bytes.saturating_sub(memory::of_packet(end - at));
+            self.bytes = self.bytes.saturating_sub(memory::of_packet(self.kernel, end - at));
         }
     }
 

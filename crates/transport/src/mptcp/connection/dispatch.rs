@@ -3,7 +3,8 @@
 use super::Connection;
 use super::outgoing::Outgoing;
 use super::plan::PlannedSend;
-use crate::congestion::{Phase, Window};
+use crate::Kernel;
+use crate::congestion::{Phase, View, Window};
 use crate::mptcp::state::plan::SendPlan;
 use crate::mptcp::state::silence::Silence;
 use crate::names::SubflowId;
@@ -24,11 +25,17 @@ struct Subflows<'a, P: Sendable> {
     subflows: &'a [Subflow<P>],
     plan: Option<&'a SendPlan>,
     silence: Option<&'a Silence>,
+    /// Where the data begins that is asked about, and the largest segments of data, where the scheduler is asked buffer by buffer.
+    by_buffers: Option<(Offset, &'a [View])>,
 }
 
 impl<P: Sendable> Lookup for Subflows<'_, P> {
     fn counters(&self, r: usize) -> Counters {
         let Some(subflow) = self.subflows.get(r) else { return Counters::default() };
+        let next_buffer_bytes = self.by_buffers.zip(self.silence).map(|((next, views), silence)| {
+            let buffer_bytes = silence.of(r).buffer_bytes(views[r].mss);
+            self.plan.and_then(|plan| plan.queue(r)).map_or(buffer_bytes, |queue| queue.next_buffer(next, buffer_bytes))
+        });
         let (repeats, timeouts) = subflow.losses().map_or((0, 0), |losses| (losses.repeats, losses.timeouts));
         Counters {
             segments_sent: subflow.sent().data_segments,
@@ -39,6 +46,7 @@ impl<P: Sendable> Lookup for Subflows<'_, P> {
             unacknowledged_bytes: subflow.snd_nxt() - subflow.snd_una(),
             queued_bytes: self.plan.and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.bytes()),
             queued_buffers: self.plan.and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.ranges() as u64),
+            next_buffer_bytes,
             segment_bytes: subflow.mss(),
             steered: subflow.is_steered(),
             paced_bytes: subflow.paced_mss(),
@@ -108,6 +116,8 @@ macro_rules! context {
                 subflows: &$self.subflows,
                 plan: $self.plan.as_deref(),
                 silence: $self.silence.as_deref(),
+                by_buffers: ($self.config.tcp.kernel == Kernel::V6_1 && $self.config.tcp.tso)
+                    .then_some(($place, &$self.views)),
             },
         }
     };

@@ -85,7 +85,8 @@ impl<P: Sendable> Connection<P> {
         let advanced = subflow.rcv_nxt().saturating_sub(met.numbers.0);
         let several = met.fills && advanced > subflow.rcv_ssthresh().longest.into();
         let unreadable = self.rx.counts_memory() && self.rx.unread() == 0;
-        let at_once = met.unexpected || several && (unreadable || self.rx.tells_no_less(now, subflow));
+        let at_once =
+            met.unexpected || several && (self.rx.second_at_once || unreadable || self.rx.tells_no_less(now, subflow));
         let wait = if at_once { Duration::ZERO } else { subflow.wait_at_hole() };
         let owed = subflow.owe_at_hole(now, wait);
         self.owe_by(r, owed);
@@ -147,6 +148,21 @@ mod tests {
         assert_eq!((comes(&mut c, us(3_200), 0), c.subflows[0].rcv_nxt()), (Some(0), 2_701));
         c.handle_timeout(us(4_100));
         assert!(c.transmit(us(4_100)).is_none(), "nothing is left to tell");
+    }
+
+    /// What fills the first of two holes tells of the second, where the window is smaller than it was. On subflows of Linux 6.1 it does not
+    /// count: three more tell at once.
+    #[test]
+    fn several_segments_in_order_are_told_for_themselves_by_linux_6_1() {
+        let at_once = |second_at_once| {
+            let mut c = receiver();
+            c.rx.second_at_once = second_at_once;
+            for n in [1, 2, 3, 4, 6] {
+                comes(&mut c, us(n), n);
+            }
+            [0, 7, 8, 9].map(|n| comes(&mut c, us(20) + Duration::from_nanos(n), n).is_some())
+        };
+        assert_eq!((at_once(true), at_once(false)), ([true; 4], [true, true, true, false]));
     }
 
     /// The last of five behind a hole ends the stream.

@@ -4,6 +4,7 @@
 //! Linux 6.12, `net/mptcp/protocol.c`: `__mptcp_move_skb`, `mptcp_try_coalesce`, `mptcp_cleanup_rbuf`.
 
 use super::tuning::full_bytes;
+use crate::Kernel;
 use crate::memory;
 use crate::offset::Offset;
 
@@ -14,6 +15,7 @@ const CALL_BYTES: u64 = 256 << 10;
 #[derive(Clone, Debug)]
 pub struct HeldMemory {
     mss: u16,
+    kernel: Kernel,
     /// Memory that short segments which wait behind a hole leave free, and those that were read at this instant.
     waiting: u64,
     read: u64,
@@ -37,9 +39,10 @@ pub struct HeldMemory {
 }
 
 impl HeldMemory {
-    pub fn new(mss: u16, told: u64) -> Self {
+    pub fn new(mss: u16, told: u64, kernel: Kernel) -> Self {
         HeldMemory {
             mss,
+            kernel,
             waiting: 0,
             read: 0,
             kept: Vec::new(),
@@ -67,7 +70,7 @@ impl HeldMemory {
         let (end, tail) = self.kept[via];
         let joins = at == end && len <= tail;
         self.waiting += self.spared_as(len, joins);
-        self.kept[via] = (at + len, if joins { tail - len } else { memory::tail_of_packet(len) });
+        self.kept[via] = (at + len, if joins { tail - len } else { memory::tail_of_packet(self.kernel, len) });
         if joins {
             self.joined.push(at);
         }
@@ -94,7 +97,7 @@ impl HeldMemory {
         let joins = !first && len <= self.read_tail;
         self.call = len + if first { 0 } else { self.call };
         let last = len.min(self.mss.into());
-        self.read_tail = if joins { self.read_tail - len } else { memory::tail_of_packet(last) };
+        self.read_tail = if joins { self.read_tail - len } else { memory::tail_of_packet(self.kernel, last) };
         if first {
             (self.read, self.segments, self.first_call, self.opened) = (0, 0, None, None);
         }
@@ -154,11 +157,11 @@ impl HeldMemory {
     }
 
     fn whole(&self) -> u64 {
-        memory::of_packet(full_bytes(self.mss))
+        memory::of_packet(self.kernel, full_bytes(self.mss))
     }
 
     fn spared(&self, len: u64) -> u64 {
-        self.whole().saturating_sub(memory::of_packet(len))
+        self.whole().saturating_sub(memory::of_packet(self.kernel, len))
     }
 }
 
@@ -169,7 +172,7 @@ mod tests {
     /// A full segment takes 2,304 bytes, one of 304 bytes 1,280, and one of 21 bytes 960.
     #[test]
     fn short_segments_take_less_memory() {
-        let mut held = HeldMemory::new(1448, 0);
+        let mut held = HeldMemory::new(1448, 0, Kernel::V6_12);
         let keep = |held: &mut HeldMemory, at, len| held.keep(Offset::after(at), len, 1, false);
         keep(&mut held, 1_424, 1_424);
         keep(&mut held, 4_000, 304);
@@ -198,7 +201,7 @@ mod tests {
     /// A call takes 262,144 bytes: of the segment in which it ends, here of 2,144, the rest is the next call's.
     #[test]
     fn a_call_ends_within_a_segment() {
-        let mut held = HeldMemory::new(1448, 0);
+        let mut held = HeldMemory::new(1448, 0, Kernel::V6_12);
         held.note_read(261_000, true);
         assert!(held.reads_on(true));
         held.note_read(2_144, false);

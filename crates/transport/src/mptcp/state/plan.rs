@@ -84,6 +84,13 @@ impl Queue {
         })
     }
 
+    /// How much of data that begins at `next` goes into the last buffer of at most `buffer_bytes`, or into another one.
+    pub fn next_buffer(&self, next: Offset, buffer_bytes: u64) -> u64 {
+        let goes_on = self.ranges.back().filter(|last| last.to == next && !last.begun);
+        let room = goes_on.map_or(0, |last| buffer_bytes.saturating_sub(last.to - last.from));
+        if room > 0 { room } else { buffer_bytes }
+    }
+
     /// The next data, at `next`, was tried here, and the window had no room for it: what it cannot be appended to is closed
     /// (`mptcp_sendmsg_frag` sets `eor` before it looks at the window).
     pub fn close(&mut self, next: Offset) {
@@ -379,6 +386,19 @@ mod tests {
         if on.len() > 1 {
             plan.share(at(from), at(to));
         }
+    }
+
+    /// Of buffers of 300 bytes the last has 200, of which none has left.
+    #[test]
+    fn what_goes_on_fills_the_last_buffer() {
+        let mut queue = Queue::default();
+        queue.push_in_buffers(Offset::after(0), Offset::after(500), Kind::Own, 300);
+        assert_eq!(queue.next_buffer(Offset::after(500), 300), 100);
+        assert_eq!(queue.next_buffer(Offset::after(600), 300), 300, "another part of the stream");
+        queue.pop(300);
+        queue.pop(50);
+        assert_eq!(queue.next_buffer(Offset::after(500), 300), 300, "a part has left");
+        assert_eq!(Queue::default().next_buffer(Offset::after(0), 300), 300);
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub struct ReceiveStream<P: Sendable> {
     ended: bool,
     /// DATA_ACKs have 4 bytes until data comes.
     pub short_acks: bool,
+    /// Every second segment is acknowledged before it is read, as by Linux 6.1's Multipath TCP. Later kernels set `sk_rcvlowat` of subflows to
+    /// 0, so that the window counts (`__tcp_ack_snd_check`).
+    pub second_at_once: bool,
     /// The receiver is as Linux's: an acknowledgment that is due as two segments have come leaves when they are read, unless the
     /// window can be announced as large as the last (`__tcp_ack_snd_check`, where a subflow's `sk_rcvlowat` says nothing).
     as_linux: bool,
@@ -54,6 +57,7 @@ impl<P: Sendable> ReceiveStream<P> {
             end: None,
             ended: false,
             short_acks: false,
+            second_at_once: false,
             as_linux: false,
             freed: false,
             window,
@@ -243,7 +247,7 @@ impl<P: Sendable> ReceiveStream<P> {
 
     fn linux(&self, now: Instant, subflow: &Subflow<P>) -> AsLinux {
         let ack = subflow.acknowledging();
-        let (may_wait, has_budget) = (ack.is_due_by_count(now), ack.has_budget());
+        let (may_wait, has_budget) = (ack.is_due_by_count(now) && !self.second_at_once, ack.has_budget());
         let later = self.memory().map_or((0, 0), HeldMemory::later);
         // Short ones behind a hole of TCP, whose buffer the subflow shares.
         let short = self.window.tuning.as_ref().filter(|tuning| !tuning.shared).zip(subflow.waiting_memory());

@@ -93,7 +93,7 @@ impl<P: Sendable> Subflow<P> {
 
     /// It reports what lies between these numbers; `new`: the place in the stream of what it holds of that and did not before.
     pub fn keep_block(&mut self, numbers: (u64, u64), new: Option<Offset>) {
-        self.reorder.keep(self.rcv_nxt, numbers, new);
+        self.reorder.keep(self.rcv_nxt, numbers, new.map(|offset| (offset, self.rcv_ssthresh.kernel)));
     }
 
     /// Whether all between these numbers waits behind a hole.
