@@ -1,4 +1,4 @@
-"""Each guest kernel that is built, from Linux 6.1 on: what it answers is read by the sizes that it states."""
+"""Each guest kernel that is built, from Linux 6.1 on: what it answers, and that the simulator sends as it does."""
 
 import os
 
@@ -7,7 +7,7 @@ from mptcplab import kernels
 from mptcplab.engines.runner import run
 from mptcplab.scenario import Scenario
 
-from studies import kernel_infos
+from studies import exact, kernel_infos
 
 RECORDED = {file.stem.removeprefix("linux-"): file for file in kernel_infos.KEPT.glob("linux-*.hex")}
 BUILT = {kernel_infos.branch(kernel.version): kernel for kernel in kernels.kernels()}
@@ -47,6 +47,16 @@ def test_both_subflows_are_told(version: str) -> None:
     assert all(again < 0.1 * sent for again, sent in result.subflows.select("retransmissions", "segments_sent").rows())
     counts_timeouts = kernel_infos.sizes(kernel_infos.answers(RECORDED[version]))["tcp_info"] >= 248
     assert all((timeouts is not None) == counts_timeouts for timeouts in result.subflows["timeouts"])
+
+
+@pytest.mark.parametrize("paths", [1, 2])
+@pytest.mark.parametrize("version", ["6.1", "6.12"])
+def test_the_simulator_sends_the_same_where_it_has_its_form(version: str, paths: int) -> None:
+    case = exact.Case(exact.networks(paths)[0], 0, "reno", "512 kB", lossy=False, kernel=version)
+    kernel = f"linux-virtual:{built(version).name}"
+    found = exact.compared(case, exact.run(case, "sim"), exact.run(case, kernel))
+    assert found.first is None, (found.alike, found.cause)
+    assert found.alike > 600
 
 
 @pytest.mark.parametrize("version", sorted(RECORDED))

@@ -207,8 +207,8 @@ mod tests {
         assert_eq!(ends(&pages), [1_001, 4_001], "unbound data goes on");
     }
 
-    /// Linux 6.1 asks for room when a piece begins: 98,304 bytes, with their descriptions, are over 98,200, but the third piece was begun
-    /// below that and is filled. Nothing keeps it from writing on while there is memory.
+    /// Linux 6.1 asks for room when a piece begins: two with their descriptions take 65,536 bytes, so that a third is begun below 65,600, and
+    /// filled. What is unbound is no limit: nine of them take 294,912 bytes, and a tenth is begun below 300,000.
     #[test]
     fn the_socket_of_linux_6_1_counts_memory_only() {
         let mut pages = Pages { kernel: Kernel::V6_1, ..Pages::default() };
