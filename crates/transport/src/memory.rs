@@ -53,7 +53,7 @@ pub fn tail_of_packet(kernel: Kernel, len: u64) -> u64 {
 #[must_use]
 pub fn of_halves(data: u64, segment: u64) -> u64 {
     let taken = segment + HEADERS_BYTES + DESCRIPTION_BYTES + BEHIND_BYTES;
-    let lacking = (2 * segment).saturating_sub(taken);
+    let lacking = (2 * segment - 1).saturating_sub(taken); // the half is rounded up
     data / segment * (taken + lacking.next_multiple_of(128))
 }
 

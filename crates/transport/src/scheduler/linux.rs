@@ -32,6 +32,8 @@ pub struct Linux {
     largest_bytes: u64,
     linger: Linger,
     limits: Vec<Limit>,
+    /// The largest that any of them was.
+    largest_limit: u64,
     buffers: Vec<SendBuffer>,
     /// What the socket took from the application.
     pages: Pages,
@@ -153,6 +155,7 @@ impl Linux {
             largest_bytes,
             linger: Linger::default(),
             limits: Vec::new(),
+            largest_limit: 0,
             buffers: Vec::new(),
             pages: Pages::default(),
             held: false,
@@ -185,6 +188,7 @@ impl Linux {
                 let counters = context.counters(r);
                 limit.bytes = buffer_limit(counters.steered, group[r].cwnd, counters.segment_bytes, self.largest_bytes);
                 limit.seen = counters.heard;
+                self.largest_limit = self.largest_limit.max(limit.bytes);
                 self.in_groups = counters.groups.is_some();
                 if counters.next_buffer_bytes.is_some() {
                     self.kernel = Kernel::V6_1;
@@ -222,9 +226,11 @@ impl Linux {
 
     /// The send buffer of the socket.
     fn socket_limit(&self) -> u64 {
-        let limits = self.limits.iter().map(|limit| limit.bytes);
         // `mptcp_propagate_sndbuf` of 6.1; `__mptcp_sync_sndbuf`.
-        if self.kernel == Kernel::V6_1 { limits.max().unwrap_or(0) } else { LEAST_BUFFER_BYTES + limits.sum::<u64>() }
+        match self.kernel {
+            Kernel::V6_1 => self.largest_limit,
+            Kernel::V6_12 => LEAST_BUFFER_BYTES + self.limits.iter().map(|limit| limit.bytes).sum::<u64>(),
+        }
     }
 
     /// Whether something that is bound may leave. What the application writes at once does before it writes more
@@ -327,6 +333,9 @@ impl Linux {
                 }
                 self.flushed = false;
                 self.accept(context, false);
+                if stays && self.page_bytes(context) > 0 {
+                    continue; // what is left of a burst comes first, after a write too
+                }
             }
             if self.page_bytes(context) == 0 {
                 return Decision::Wait { until: Instant::NEVER };
@@ -421,6 +430,7 @@ impl PacketScheduler for Linux {
                 let wanted = buffer_limit(counters.steered, view.cwnd, counters.segment_bytes, self.largest_bytes);
                 grown |= wanted > limit.bytes;
                 limit.bytes = limit.bytes.max(wanted);
+                self.largest_limit = self.largest_limit.max(limit.bytes);
             }
         }
         let mut edges = Edges::of(context);

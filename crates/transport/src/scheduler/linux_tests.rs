@@ -253,6 +253,14 @@ fn a_burst_of_linux_6_1_goes_buffer_by_buffer_and_outlives_the_push() {
     played.now = Instant::from_millis(2);
     assert_eq!(played.scheduler.burst, Some((0, 32_700)));
     assert_eq!((played.bind(), played.scheduler.burst), (Some(0), Some((0, 1_372))));
+    // All is bound, and the application writes: what is left of the burst comes before another choice.
+    played.scheduler.burst = Some((1, 5_000));
+    played.sent += played.scheduler.pages.unbound(played.sent);
+    played.una = played.sent;
+    for counters in &mut played.counters {
+        counters.queued_bytes = 0;
+    }
+    assert_eq!((played.bind(), played.scheduler.burst), (Some(1), Some((1, 0))));
     // The largest send buffer is the socket's; later kernels have the sum of all, and 4,096.
     assert_eq!(played.scheduler.socket_limit(), 87_040);
     played.scheduler.kernel = Kernel::V6_12;
