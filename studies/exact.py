@@ -16,6 +16,8 @@ counted as parted by a tie. A guest adds about 60 ns to what it sends.
 `python -m studies exact-held-out` does the same with other networks, by a seed that was fixed before anything was
 mended. Nobody is to look at one of them alone: what was mended must be right there too.
 
+`python -m studies exact-older` compares with Linux 6.1, which the simulator is told of (`kernel`).
+
 What Linux sent is kept in `exact.guests/` where the study is started, so that only the simulator runs again, and an
 interrupted study goes on. Variables choose: MPTCPLAB_KERNEL, MPTCPLAB_NETWORKS (the first so many of each kind),
 MPTCPLAB_CONTROLS, MPTCPLAB_PATHS (1 or 2).

@@ -408,8 +408,8 @@ mod tests {
     }
 
     /// The application has filled a socket whose window is 400.
-    fn written() -> Groups {
-        let mut groups = Groups::default();
+    fn written(kernel: Kernel) -> Groups {
+        let mut groups = Groups::of(kernel);
         for at in [Instant::ZERO, Instant::from_nanos(1)] {
             groups.queue.arrive(at, ready(at).edges, &view(400.0, 0, 50));
         }
@@ -420,10 +420,7 @@ mod tests {
     #[test]
     fn a_group_of_linux_6_1_ends_with_its_buffer() {
         let rest = |kernel| {
-            let mut groups = Groups::of(kernel);
-            for at in [Instant::ZERO, Instant::from_nanos(1)] {
-                groups.queue.arrive(at, ready(at).edges, &view(400.0, 0, 50));
-            }
+            let mut groups = written(kernel);
             let now = Instant::from_millis(9);
             let edges = Edges { nxt: 43 * 1_448, ..ready(now).edges };
             groups.queue.sent(now, edges.nxt, &view(400.0, 43, 50));
@@ -436,7 +433,7 @@ mod tests {
     #[test]
     fn a_small_group_waits_for_an_acknowledgment_that_is_near() {
         // Groups of 15; room for four segments of 400, and the oldest was sent 49.5 ms ago where a round trip takes 50.
-        let mut groups = written();
+        let mut groups = written(Kernel::V6_12);
         groups.last_at = Instant::from_nanos(99_500_000);
         let waits = |groups: &Groups, view: &View, first_sent_at: Instant| {
             let ready = Ready { first_sent_at: Some(first_sent_at), ..ready(Instant::from_millis(100)) };
@@ -502,7 +499,7 @@ mod tests {
     /// A pause counts from when pacing let the next group go (`tcp_wstamp_ns`).
     #[test]
     fn a_group_waits_up_to_a_millisecond_behind_pacing() {
-        let mut groups = written();
+        let mut groups = written(Kernel::V6_12);
         groups.last_at = Instant::from_millis(97);
         let mut goes = |paced_until_ms| {
             let first_sent_at = Some(Instant::from_nanos(50_500_000));
