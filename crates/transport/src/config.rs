@@ -132,7 +132,7 @@ declared! {
         timers: Timers = word("timers", "exact", Timers::WORDS),
         /// the version of Linux that `tso`, `receiver` and the scheduler `linux` follow. With `"6.1"` half of a receive buffer's memory
         /// counts as data whatever segments come, where 6.12 measures it; a group of segments ends with what was written to one buffer, and
-        /// the scheduler is asked again after each. On the engines that run Linux it must be the kernel that runs
+        /// the scheduler is asked again after each. The engines that run Linux refuse `"6.1"` where another kernel runs
         kernel: Kernel = word("kernel", "6.12", Kernel::WORDS),
         /// hold back a short segment while data is outstanding (RFC 9293 §3.7.4)
         nagle: bool = flag("nagle", true),
