@@ -2,6 +2,7 @@
 
 use super::super::Counters;
 use super::*;
+use crate::time::Duration;
 
 fn view(cwnd: f64, srtt_ms: u64, in_flight: u32) -> View {
     View { cwnd, ssthresh: 1.0, srtt: Duration::from_millis(srtt_ms), in_flight, active: true, ..View::new(10.0, 1420) }
@@ -210,7 +211,7 @@ fn what_is_told_of_a_hole_makes_the_buffer_grow() {
         played.group[0].cwnd = 100.0;
         played.counters[0].heard += heard;
         played.idles();
-        played.scheduler.limits[0].bytes
+        played.scheduler.limits.bytes(0)
     };
     assert!(limit(1) > limit(0), "{} {}", limit(1), limit(0));
 }
@@ -262,9 +263,8 @@ fn a_burst_of_linux_6_1_goes_buffer_by_buffer_and_outlives_the_push() {
     }
     assert_eq!((played.bind(), played.scheduler.burst), (Some(1), Some((1, 0))));
     // The largest send buffer is the socket's; later kernels have the sum of all, and 4,096.
-    assert_eq!(played.scheduler.socket_limit(), 87_040);
-    played.scheduler.kernel = Kernel::V6_12;
-    assert_eq!(played.scheduler.socket_limit(), 2 * 87_040 + 4_096);
+    assert_eq!(played.scheduler.limits.socket_bytes(Kernel::V6_1), 87_040);
+    assert_eq!(played.scheduler.limits.socket_bytes(Kernel::V6_12), 2 * 87_040 + 4_096);
 }
 
 #[test]

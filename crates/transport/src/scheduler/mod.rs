@@ -9,6 +9,8 @@ mod dmptcp;
 mod dmptcp_online;
 mod ecf;
 mod linux;
+mod linux_choice;
+mod linux_limits;
 mod linux_memory;
 mod linux_pages;
 mod min_rtt;
