@@ -39,6 +39,15 @@ def test_the_linux_default_is_two() -> None:
     assert run(text) == run(text, "connection.c.tcp.mptcp_syn_retries=2")
 
 
+def test_linux_6_12_sends_four_syns_at_the_same_interval_and_6_1_never_without_the_option() -> None:
+    dropped = ['link.a.middleboxes=["syn-filter"]', 'connection.c.tcp.timers="linux"']
+    row, _ = run(*dropped)
+    # After 0, 1, 2 and 3 s, and the kernel's timers are late by 20 to 24 ms of each second.
+    assert (row["fallback"], row["establishment_s"]) == (True, pytest.approx(3.068 + 0.06, abs=0.005))
+    row, used = run(*dropped, 'connection.c.tcp.kernel="6.1"')
+    assert (row["fallback"], row["establishment_s"], used) == (False, None, {"a": 0})
+
+
 def test_a_filter_on_the_second_path_costs_only_that_path() -> None:
     row, used = run('link.b.middleboxes=["syn-filter"]')
     assert row["fallback"] is False

@@ -128,11 +128,12 @@ declared! {
         receiver: Receiver = word("receiver", "usual", Receiver::WORDS),
         /// when the sender's timers expire, of TCP and of Multipath TCP: `"exact"`, or `"linux"`, where the kernel's come late by up to 8 ms,
         /// and by up to 64 ms when they wait for half a second or more. Its round trips are whole microseconds, and its timeout counts with the
-        /// largest deviation in a round trip
+        /// largest deviation in a round trip. A SYN is sent again four times at the same interval before `syn_retries` times at doubled ones
         timers: Timers = word("timers", "exact", Timers::WORDS),
-        /// the version of Linux that `tso`, `receiver` and the scheduler `linux` follow. With `"6.1"` half of a receive buffer's memory
+        /// the version of Linux that `tso`, `receiver`, `timers` and the scheduler `linux` follow. With `"6.1"` half of a receive buffer's memory
         /// counts as data whatever segments come, where 6.12 measures it; a group of segments ends with what was written to one buffer, and
-        /// the scheduler is asked again after each. The engines that run Linux refuse `"6.1"` where another kernel runs
+        /// the scheduler is asked again after each; each SYN that is sent again doubles the interval, and none is without MP_CAPABLE. The
+        /// engines that run Linux refuse `"6.1"` where another kernel runs
         kernel: Kernel = word("kernel", "6.12", Kernel::WORDS),
         /// hold back a short segment while data is outstanding (RFC 9293 §3.7.4)
         nagle: bool = flag("nagle", true),
@@ -197,6 +198,18 @@ impl TcpOptions {
     /// The greatest retransmission timeout.
     pub fn rto_max(&self) -> Duration {
         Duration::from_nanos(self.rto_max_ns)
+    }
+
+    /// The first so many retransmissions of a SYN do not back off, and are none of those that end the attempt
+    /// (`tcp_syn_linear_timeouts` of Linux 6.5 and later, which has 4).
+    pub fn linear_syns(&self) -> u32 {
+        if self.timers == Timers::Linux && self.kernel == Kernel::V6_12 { 4 } else { 0 }
+    }
+
+    /// After so many retransmissions of a SYN with MP_CAPABLE the client tries without it. Linux 6.1 never does
+    /// (`mptcp_active_detect_blackhole` came later).
+    pub fn capable_syns(&self) -> u32 {
+        if self.timers == Timers::Linux && self.kernel == Kernel::V6_1 { u32::MAX } else { self.mptcp_syn_retries }
     }
 
     /// Whether selective acknowledgments are offered.

@@ -89,7 +89,7 @@ impl<P: Sendable> Connection<P> {
                 self.note_retry(r);
                 let subflow = &self.subflows[r];
                 let (opens, tried) = (subflow.state() == State::SynSent, subflow.retries());
-                if opens && r == 0 && self.level.is_multipath() && tried > self.config.tcp.mptcp_syn_retries {
+                if opens && r == 0 && self.level.is_multipath() && tried > self.config.tcp.capable_syns() {
                     // The path may drop SYNs with options that it does not know (RFC 8684 §3.1).
                     self.never_spoke_mptcp(r, FallbackReason::NoAnswer);
                 }

@@ -104,8 +104,11 @@ impl<P: Sendable> Subflow<P> {
             }
             _ if opening || (self.active_open && self.join.is_some_and(|j| !j.confirmed)) => {
                 self.retries += 1;
-                self.rtt.backoff += 1;
-                match (self.retries > options.syn_retries, opening) {
+                let linear = if self.state == State::SynSent { options.linear_syns() } else { 0 };
+                if self.retries > linear {
+                    self.rtt.backoff += 1;
+                }
+                match (self.retries > options.syn_retries + linear, opening) {
                     (true, true) => Expired::Unanswered,
                     (true, false) => Expired::Unconfirmed,
                     (false, true) => {
@@ -131,6 +134,7 @@ mod tests {
     use super::super::established;
     use super::*;
     use crate::offset::Offset;
+    use crate::{Kernel, Timers};
     use wire::Span;
 
     fn expire(end: &mut Subflow<Span>, beyond_window: bool) -> Expired {
@@ -149,6 +153,24 @@ mod tests {
         assert_eq!(expire(&mut end, false), Expired::ThirdAck);
         assert!(end.ack.now && end.timer == Instant::from_secs(1) + 2 * end.rtt.base_rto());
         assert_eq!([0; 2].map(|_| expire(&mut end, false)), [Expired::ThirdAck, Expired::Unconfirmed]);
+    }
+
+    /// 1, 2, 3, 4 and 5 s after the first, then 7 s and 11 s; Linux 6.1: 1, 3, 7 s.
+    #[test]
+    fn the_first_syns_of_linux_are_sent_again_at_the_same_interval() {
+        let backoffs = |state, kernel| {
+            let options = TcpOptions { timers: Timers::Linux, syn_retries: 2, kernel, ..TcpOptions::default() };
+            let mut end = established(&options);
+            end.state = state;
+            let mut found = Vec::new();
+            while end.timer_expired(Instant::from_millis(1_000), &options, false) == Expired::Syn {
+                found.push(end.rtt.backoff);
+            }
+            found
+        };
+        assert_eq!(backoffs(State::SynSent, Kernel::V6_12), [0, 0, 0, 0, 1, 2]);
+        assert_eq!(backoffs(State::SynSent, Kernel::V6_1), [1, 2]);
+        assert_eq!(backoffs(State::SynReceived, Kernel::V6_12), [1, 2]);
     }
 
     #[test]
