@@ -1,7 +1,7 @@
 //! Behaviour of whole connections.
 
 use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
-use transport::{Config, Event, Instant, Protocol, ReceiveBuffer, SubflowId};
+use transport::{Config, Event, Instant, Protocol, ReceiveBuffer, Receiver, SubflowId};
 
 fn tcp() -> Config {
     Config {
@@ -157,6 +157,28 @@ fn a_lost_third_ack_is_repaired() {
         });
         transfer(&mut pair, SERVER, 100_000);
         assert!(!pair.connection(SERVER).is_fallback());
+    }
+}
+
+/// The kernel's connect() returns when the third ACK is on its way: no data goes with it.
+#[test]
+fn the_third_ack_of_linux_goes_ahead_of_the_data() {
+    for (mut config, receiver) in
+        [tcp(), mptcp()].into_iter().flat_map(|c| [(c.clone(), Receiver::Usual), (c, Receiver::Linux)])
+    {
+        config.tcp.receiver = receiver;
+        let mut pair = Pair::new(1, both(config), vec![Path::clean(10 * MS)]);
+        let (log, seen) = std::sync::mpsc::channel();
+        pair.tap(move |_, side, _, s| {
+            if side == CLIENT && !s.flags.syn() {
+                log.send(s.payload.len).unwrap();
+            }
+            true
+        });
+        pair.connection(CLIENT).offer(5_000);
+        assert!(pair.run_until(SECOND, |p| p.read[SERVER] == 5_000));
+        let lens: Vec<_> = seen.try_iter().take(2).collect();
+        assert_eq!((lens[0] == 0, lens[1] > 1_000), (receiver == Receiver::Linux, true), "{receiver:?} {lens:?}");
     }
 }
 

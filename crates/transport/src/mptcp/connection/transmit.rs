@@ -5,6 +5,7 @@ use wire::{Ecn, Segment};
 
 use super::Connection;
 use super::outgoing::{Attempt, Form, Outgoing};
+use crate::Receiver;
 use crate::mptcp::state::due::Turn;
 use crate::names::SubflowId;
 use crate::queue::Sendable;
@@ -180,11 +181,13 @@ impl<P: Sendable> Connection<P> {
     /// server's announcement then leaves before that data has arrived.
     fn owes_third_ack_alone(&self, r: usize) -> bool {
         let subflow = &self.subflows[r];
-        self.config.kernel_paths.is_some()
+        (self.config.kernel_paths.is_some() && self.owes_keys(r) || self.config.tcp.receiver == Receiver::Linux)
+            && subflow.is_active_open()
+            && subflow.join().is_none()
             && subflow.state() == State::Established
             && subflow.acknowledging().now
             && subflow.snd_nxt() == 1
-            && self.owes_keys(r)
+            && subflow.rcv_nxt() == 1
     }
 
     /// The same of the fourth ACK of a join (RFC 8684 §3.2): the kernel sends it before anything is bound to the subflow.
