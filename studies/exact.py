@@ -24,6 +24,7 @@ MPTCPLAB_CONTROLS, MPTCPLAB_PATHS (1 or 2).
 """
 
 import hashlib
+import json
 import os
 import pickle
 import re
@@ -43,6 +44,7 @@ from mptcplab import kernels
 from mptcplab.capture.divergence import Sent, parting, sent, unclosed, unpushed
 from mptcplab.capture.settings import Capture
 from mptcplab.designs import wsp
+from mptcplab.engines import linux_virtual
 from mptcplab.scenario import Scenario
 
 from .engines import Path
@@ -63,8 +65,6 @@ AS_LINUX: Final = frozenset({"reno", "cubic", "bbr"})
 """Controls that Linux has itself, of which our transport has its form. The coupled ones of a guest are the papers'."""
 AS_LINUX_SENDS: Final = 'window_validation = "linux", tso = true, receiver = "linux", timers = "linux"'
 """Of TCP too, whose kernel's forms no scheduler implies."""
-SENDS_AHEAD: Final = '{ name = "linux", send_buffer = 16 }'
-"""The engines that run Linux set no less (`tcp_wmem`)."""
 DURATION_S: Final = 120
 DEEP: Final = "4000 packets"
 """A queue that a whole file fits in."""
@@ -105,7 +105,7 @@ class Case:
             control = f'{{ name = "{self.control}", variant = "linux" }}'
         kind = 'protocol = "tcp"' if len(self.network) == 1 else 'scheduler = "linux"'
         if engine == "sim":
-            kind = kind.replace('"linux"', SENDS_AHEAD) + f'\ntcp = {{ {AS_LINUX_SENDS}, kernel = "{self.kernel}" }}'
+            kind += f'\ntcp = {{ {AS_LINUX_SENDS}, kernel = "{self.kernel}" }}'
         names = ", ".join(f'"p{place}"' for place in range(len(self.network)))
         return (
             f'duration = "{DURATION_S} s"\n{links}[connection.c]\npaths = [{names}]\n{kind}\ncongestion = {control}\n'
@@ -192,7 +192,9 @@ def run(case: Case, engine: str, seed: int = 1, shift_ns: int = 0) -> Run:
 def linux(case: Case, kernel: kernels.Kernel) -> Run:
     """What Linux sent: as it was kept, or run now."""
     engine = f"linux-virtual:{kernel.name}"
-    key = hashlib.sha256(f"{kernel.key}\n{case.text(engine)}".encode()).hexdigest()[:24]
+    text = case.text(engine)
+    origin = linux_virtual.origin(Scenario.from_toml(text, "<study>"), kernel=kernel.name)
+    key = hashlib.sha256(f"{json.dumps(origin)}\n{text}".encode()).hexdigest()[:24]
     file = File(KEPT) / f"{key}.pickle"
     if file.exists():
         packets, completion_s = pickle.loads(file.read_bytes())

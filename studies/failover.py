@@ -14,7 +14,7 @@ from typing import Final
 
 from mptcplab import kernels
 
-from .exact import AS_LINUX_SENDS, SENDS_AHEAD
+from .exact import AS_LINUX_SENDS
 from .runs import run, say, show
 
 INSTANTS_MS: Final = tuple(4000 + 137 * number for number in range(10))
@@ -23,8 +23,8 @@ CASES: Final = (("first", "fullmesh"), ("second", "fullmesh"), ("first", "backup
 ALIKE_S: Final = 1e-3
 SENDERS: Final[Mapping[str, str]] = {
     "linux": 'congestion = "cubic"\nscheduler = "linux"',
-    "as Linux": 'congestion = { name = "cubic", variant = "linux" }\n'
-    f"scheduler = {SENDS_AHEAD}\ntcp = {{ {AS_LINUX_SENDS} }}",
+    "as Linux": 'congestion = { name = "cubic", variant = "linux" }\nscheduler = "linux"\n'
+    f"tcp = {{ {AS_LINUX_SENDS} }}",
     "by default": 'congestion = { name = "cubic", variant = "linux" }\nscheduler = "linux"\nreceive_buffer = "4 MiB"',
 }
 _TEXT: Final = """
@@ -91,4 +91,4 @@ def main() -> None:
     """Print the table."""
     kernel = kernels.find(os.environ.get("MPTCPLAB_KERNEL"))
     show("The longest silence after a path is unplugged, median of ten", rows(kernel))
-    say("As Linux: with `window_validation`, `tso`, `receiver`, `timers` and the scheduler's send buffer of 16 MiB.")
+    say("As Linux: with `window_validation`, `tso`, `receiver` and `timers`.")

@@ -46,7 +46,7 @@ APART: Final = 0.10
 
 def as_linux(text: str, control: str) -> str:
     """The scenario for our own transport, with all that it can do as Linux does it: as `exact` has it."""
-    text = text.replace('scheduler = "linux"', f"scheduler = {exact.SENDS_AHEAD}\ntcp = {{ {exact.AS_LINUX_SENDS} }}")
+    text = text.replace('scheduler = "linux"', f'scheduler = "linux"\ntcp = {{ {exact.AS_LINUX_SENDS} }}')
     if control not in exact.AS_LINUX:
         return text
     return text.replace(f'congestion = "{control}"', f'congestion = {{ name = "{control}", variant = "linux" }}')

@@ -135,8 +135,7 @@ warmup = "0 s"
 def _furnish(client: Namespace, server: Namespace, situation: Situation, stack: ExitStack) -> list[dict[str, Any]]:
     for host, sysctls in ((client, situation.client_sysctl), (server, situation.server_sysctl)):
         set_up(host)
-        largest = {"receive": 6 << 20, "send": 4 << 20}
-        kernel.configure(host, situation.congestion, ecn=False, checksum=False, largest_buffers=largest)
+        kernel.configure(host, situation.congestion, ecn=False, checksum=False, send_bytes=4 << 20)
         kernel.configure_for_programs(host, situation.congestion, None)
         host.set_controls(sysctls)
     tuns = []

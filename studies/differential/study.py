@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from mptcplab import _core
 from mptcplab.engines.linux import kernel
-from mptcplab.engines.linux.hosts import LARGEST_BUFFERS
 from mptcplab.engines.linux.layout import Endpoint, Pair
 from mptcplab.engines.live import Interface, Namespace, add_interface, set_up
 from mptcplab.scenario import Scenario
@@ -172,7 +171,7 @@ def _hosts(pair: Pair, pairing: str, stack: ExitStack) -> tuple[dict[str, _Host]
             host.set_controls({"net/ipv4/ip_forward": 1})
             hosts[side] = _Host(host, stack.enter_context(host.run(_stack, pair, side)))
             continue
-        kernel.configure(host, "reno", ecn=False, checksum=False, largest_buffers=LARGEST_BUFFERS)
+        kernel.configure(host, "reno", ecn=False, checksum=False, send_bytes=16 << 20)
         addresses = pair.joining if side == "client" else ()
         joining = [Endpoint(number, address, 0, backup=False) for number, address in enumerate(addresses, start=1)]
         kernel.set_path_manager(host, joining, subflows=len(pair.joining))

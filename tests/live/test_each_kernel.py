@@ -1,6 +1,7 @@
 """Each guest kernel that is built, from Linux 6.1 on: what it answers, and that the simulator sends as it does."""
 
 import os
+from dataclasses import dataclass
 
 import pytest
 from mptcplab import kernels
@@ -49,12 +50,48 @@ def test_both_subflows_are_told(version: str) -> None:
     assert all((timeouts is not None) == counts_timeouts for timeouts in result.subflows["timeouts"])
 
 
+@dataclass(frozen=True)
+class Narrow(exact.Case):
+    """With send buffers that fill."""
+
+    def text(self, engine: str) -> str:
+        return (
+            super().text(engine).replace('scheduler = "linux"', 'scheduler = { name = "linux", send_buffer = 0.0625 }')
+        )
+
+
+@dataclass(frozen=True)
+class Upwards(exact.Case):
+    """Sent by the client."""
+
+    def text(self, engine: str) -> str:
+        return super().text(engine).replace("[connection.c]\n", '[connection.c]\ndirection = "up"\n')
+
+
 @pytest.mark.parametrize("paths", [1, 2])
 @pytest.mark.parametrize("version", ["6.1", "6.12"])
 def test_the_simulator_sends_the_same_where_it_has_its_form(version: str, paths: int) -> None:
     case = exact.Case(exact.networks(paths)[0], 0, "reno", "512 kB", lossy=False, kernel=version)
     kernel = f"linux-virtual:{built(version).name}"
     found = exact.compared(case, exact.run(case, "sim"), exact.run(case, kernel))
+    assert found.first is None, (found.alike, found.cause)
+    assert found.alike > 600
+
+
+@pytest.mark.parametrize("version", ["6.1", "6.12"])
+def test_a_client_of_tcp_sends_the_same_too(version: str) -> None:
+    case = Upwards(exact.networks(1)[0], 0, "reno", "512 kB", lossy=True, kernel=version)
+    found = exact.compared(case, exact.run(case, "sim"), exact.run(case, f"linux-virtual:{built(version).name}"))
+    assert found.first is None, (found.alike, found.cause)
+    assert found.alike > 600
+
+
+def test_send_buffers_are_those_of_the_file() -> None:
+    network = exact.networks(2)[0]
+    narrow, usual = (kind(network, 0, "reno", "512 kB", lossy=False) for kind in (Narrow, exact.Case))
+    ours = exact.run(narrow, "sim")
+    assert ours.completion_s > 1.05 * exact.run(usual, "sim").completion_s
+    found = exact.compared(narrow, ours, exact.run(narrow, f"linux-virtual:{built('6.12').name}"))
     assert found.first is None, (found.alike, found.cause)
     assert found.alike > 600
 

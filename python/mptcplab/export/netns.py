@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from mptcplab.engines.linux import disciplines, kernel
-from mptcplab.engines.linux.hosts import LARGEST_BUFFERS
+from mptcplab.engines.linux import buffers, disciplines, kernel
 from mptcplab.engines.linux.layout import Endpoint, Pair, announced_mss_bytes
 from mptcplab.export import traffic
 from mptcplab.export.shell import HEAD, NETEM, comment
@@ -185,7 +184,8 @@ def _endpoint(endpoint: Endpoint) -> str:
 def _settings(pair: Pair) -> dict[str, object]:
     """What the hosts' kernels are told, as on the engine linux."""
     connection = pair.connection
-    found = kernel.parameters(ecn=connection["ecn"], checksum=connection["checksum"], largest_buffers=LARGEST_BUFFERS)
+    offers = {"ecn": connection["ecn"], "checksum": connection["checksum"]}
+    found = kernel.parameters(**offers, send_bytes=buffers.send_bytes(connection))
     found |= kernel.recovery(connection["tcp"]["loss_detection"])
     if connection["receive_buffer_bytes"] is not None:
         # The kernel takes half of it for its overhead, as of a size that a socket is told.

@@ -59,18 +59,20 @@ pub struct Linux {
 }
 
 impl Algorithm for Linux {
-    const ABOUT: About =
-        About::new("linux", "the subflow with the shortest linger time, in bursts of 64 KiB", "Linux 5.19 and later")
-            .parameters(&[Parameter::number(
-                "send_buffer",
-                MAX_BUFFER_MIB,
-                [0.0625, 65_536.0],
-                "the largest send buffer of a subflow, the third number of tcp_wmem",
-            )
-            .unit("MiB")
-            .fixed_in_kernel()])
-            .with(Capability::BindsAhead)
-            .with(Capability::InKernel);
+    const ABOUT: About = About::new(
+        "linux",
+        "the subflow with the shortest linger time, in bursts of 64 KiB",
+        "Linux 5.19 and later",
+    )
+    .parameters(&[Parameter::number(
+        "send_buffer",
+        MAX_BUFFER_MIB,
+        [0.0625, 65_536.0],
+        "the most that the send buffer of a subflow grows to; of the kernel's own it is the third number of tcp_wmem",
+    )
+    .unit("MiB")])
+    .with(Capability::BindsAhead)
+    .with(Capability::InKernel);
 }
 
 impl Make for Linux {

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mptcplab.capture.settings import Capture
+from mptcplab.engines.linux import buffers
 from mptcplab.engines.linux.hosts import Played, play
 from mptcplab.engines.linux.programs.play import Command
 from mptcplab.engines.linux.refusals import unsupported
@@ -51,7 +52,7 @@ def described(scenario: "Scenario", seed: int) -> dict[str, Any]:
     """The complete description; the links' loss and the applications' starts are those of the engine sim."""
     description = describe.description(scenario.document, seed, False)
     for connection in description["connections"]:
-        connection["scheduler"] = {"name": "linux"}
+        connection["scheduler"] = buffers.scheduler(connection)
     return description
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mptcplab import _core
 from mptcplab.capture.settings import Capture, of_ports
-from mptcplab.engines.linux import kernel
+from mptcplab.engines.linux import buffers, kernel
 from mptcplab.engines.linux.addresses import Addresses
 from mptcplab.engines.linux.layout import Pair, announced_mss_bytes
 from mptcplab.engines.live import Namespace, add_interface, set_up
@@ -30,8 +30,6 @@ _SET_OFF_NS: Final = 50_000_000
 _TICK_NS: Final = 10_000_000
 """A run begins at a tick of the kernel's clock, at HZ of 100 or more: between two ticks its timers and timestamps stand
 still, so what it sends depends on where it begins."""
-LARGEST_BUFFERS: Final = {"receive": 6 << 20, "send": 16 << 20}
-"""The most that automatic buffers grow to, in bytes; the receive buffer's is that of the engine sim."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +170,7 @@ def _furnish(
         for host in (client, server):
             set_up(host)
             offers = {"ecn": connection["ecn"], "checksum": connection["checksum"]}
-            kernel.configure(host, congestion, **offers, largest_buffers=LARGEST_BUFFERS)
+            kernel.configure(host, congestion, **offers, send_bytes=buffers.send_bytes(connection))
             if connection["tcp"]["loss_detection"] != "rack-tlp":
                 host.set_controls(kernel.recovery(connection["tcp"]["loss_detection"]))
             host.set_controls(description.get("sysctl", {}))

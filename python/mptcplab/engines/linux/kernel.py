@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from mptcplab.engines.linux import buffers
 from mptcplab.engines.linux.layout import Endpoint
 from mptcplab.engines.live import Namespace
 from mptcplab.engines.live.netlink import PathManager
@@ -49,12 +50,15 @@ def recovery(loss_detection: str) -> dict[str, object]:
     }
 
 
-def parameters(*, ecn: bool, checksum: bool, largest_buffers: Mapping[str, int]) -> dict[str, object]:
-    """What a host's kernel is told, but for its congestion control and how it finds losses."""
+def parameters(*, ecn: bool, checksum: bool, send_bytes: int) -> dict[str, object]:
+    """What a host's kernel is told, but for its congestion control and how it finds losses.
+
+    `send_bytes` is the most that its send buffers grow to (`buffers.send_bytes`).
+    """
     return {
         "net/ipv4/tcp_ecn": int(ecn),
-        "net/ipv4/tcp_rmem": f"4096 131072 {largest_buffers['receive']}",
-        "net/ipv4/tcp_wmem": f"4096 16384 {largest_buffers['send']}",
+        "net/ipv4/tcp_rmem": f"4096 131072 {buffers.RECEIVE_BYTES}",
+        "net/ipv4/tcp_wmem": f"4096 16384 {send_bytes}",
         "net/ipv4/tcp_no_metrics_save": 1,
         "net/ipv4/tcp_syncookies": 0,
         "net/ipv4/tcp_max_syn_backlog": 4096,
@@ -66,14 +70,12 @@ def parameters(*, ecn: bool, checksum: bool, largest_buffers: Mapping[str, int])
     }
 
 
-def configure(
-    host: Namespace, congestion: str, *, ecn: bool, checksum: bool, largest_buffers: Mapping[str, int]
-) -> None:
-    """Set what a host's sockets start from, and read back what the machine's own settings leak into.
+def configure(host: Namespace, congestion: str, *, ecn: bool, checksum: bool, send_bytes: int) -> None:
+    """Set what a host's sockets start from (`parameters`), and read back what the machine's own settings leak into.
 
     Raises OSError when the kernel refuses a value or answers another.
     """
-    host.set_controls(parameters(ecn=ecn, checksum=checksum, largest_buffers=largest_buffers))
+    host.set_controls(parameters(ecn=ecn, checksum=checksum, send_bytes=send_bytes))
     # A new namespace takes the machine's default, whatever that is. Not every control may be that of a namespace (a
     # restricted one may not); what counts is each socket's own, which is set and read back there.
     for control in (congestion, "reno"):

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator
 
 from mptcplab import registry
-from mptcplab.engines.linux import kernel
+from mptcplab.engines.linux import buffers, kernel
 from mptcplab.engines.linux.layout import KIND_LIMIT
 from mptcplab.engines.linux.programs import CONTAINERS
 from mptcplab.scenario import Problem, Scenario
@@ -110,6 +110,9 @@ def _connection(
             )
     if connection.protocol != "mptcp":
         return
+    send_buffer = connection.scheduler.parameters.get("send_buffer", 0)
+    if connection.scheduler.name == "linux" and send_buffer * (1 << 20) > buffers.SEND_LIMIT_BYTES:
+        yield (*key, "scheduler", "send_buffer"), f"{send_buffer:g}", "less than 2048 MiB, the kernel's limit"
     manager = connection.path_manager
     subflows = manager.parameters["subflows"] if manager.name == "ndiffports" else len(connection.paths)
     assert isinstance(subflows, int), "a whole number, as the registry says"

@@ -17,15 +17,16 @@ def unsupported(scenario: "Scenario", *, kernel: str | None = None) -> "list[Pro
 def origin(scenario: "Scenario", *, kernel: str | None = None) -> Mapping[str, Any]:
     """What a result depends on in addition to the program: the kernel, and what its hosts are told."""
     from mptcplab import kernels
-    from mptcplab.engines.linux.hosts import LARGEST_BUFFERS
+    from mptcplab.engines.linux import buffers
     from mptcplab.engines.linux.kernel import parameters
     from mptcplab.engines.linux_virtual.guest import MEMORY_MB
 
     found = kernels.find(kernel)
-    sysctls = {
-        name: parameters(ecn=each.ecn, checksum=each.checksum, largest_buffers=LARGEST_BUFFERS)
-        for name, each in scenario.document.connections.items()
-    }
+    sysctls = {}
+    for name, each in scenario.document.connections.items():
+        scheduler = {"name": each.scheduler.name, **each.scheduler.parameters}
+        send_bytes = buffers.send_bytes({"protocol": each.protocol, "scheduler": scheduler})
+        sysctls[name] = parameters(ecn=each.ecn, checksum=each.checksum, send_bytes=send_bytes)
     return {"name": found.name, **found.identity(), "memory_mb": MEMORY_MB, "sysctls": sysctls}
 
 

@@ -6,7 +6,7 @@ from ipaddress import IPv4Address
 from typing import Any, Final, Literal
 
 from mptcplab.engines import catalogue, linux
-from mptcplab.engines.linux import kernel
+from mptcplab.engines.linux import buffers, kernel
 from mptcplab.engines.linux.layout import Endpoint
 from mptcplab.engines.live import Namespace
 from mptcplab.engines.stack import refusals
@@ -17,8 +17,6 @@ from mptcplab.scenario.errors import Part, show
 
 End = Literal["client", "server"]
 
-_SEND_BYTES: Final = 16 << 20
-_RECEIVE_BYTES: Final = 6 << 20
 _SENDERS_OWN: Final = ("congestion", "scheduler", "tcp")
 """Keys of a connection that only its sender goes by."""
 
@@ -102,7 +100,7 @@ class Peer:
         """Put down in the description what is the kernel's own."""
         for connection in description["connections"]:
             if connection["name"] in self._sends:
-                connection["scheduler"] = {"name": "linux"}
+                connection["scheduler"] = buffers.scheduler(connection)
 
     def as_ours(self, description: Mapping[str, Any]) -> dict[str, Any]:
         """The description with controls that our end has, where it does not matter which."""
@@ -126,12 +124,13 @@ class Peer:
     def configure(self, host: Namespace, description: Mapping[str, Any]) -> None:
         """Set what the kernel's sockets start from. Raises OSError when it refuses a value."""
         first = description["connections"][0]
+        sent = [each for each in description["connections"] if each["name"] in self._sends]
         kernel.configure(
             host,
             self._congestion(description)[0],
             ecn=first["ecn"],
             checksum=first["checksum"],
-            largest_buffers={"receive": _RECEIVE_BYTES, "send": _SEND_BYTES},
+            send_bytes=buffers.send_bytes(*sent),
         )
         if self.end == "server":
             kernel.set_path_manager(host, (), subflows=kernel.SUBFLOW_LIMIT - 1)

@@ -6,7 +6,7 @@ from functools import cached_property
 from ipaddress import ip_address
 from typing import Any
 
-from mptcplab.engines.linux.hosts import LARGEST_BUFFERS
+from mptcplab.engines.linux import buffers
 from mptcplab.engines.testbed.refusals import bound_link
 from mptcplab.scenario.amounts import limit, round_trips_ns
 from mptcplab.scenario.links import Shaper, Way
@@ -87,8 +87,8 @@ class Layout:
         connections = self.description["connections"]
         parameters: dict[str, str | int] = {
             "net/ipv4/tcp_ecn": int(connections[0]["ecn"]),
-            "net/ipv4/tcp_rmem": f"4096 131072 {LARGEST_BUFFERS['receive']}",
-            "net/ipv4/tcp_wmem": f"4096 16384 {LARGEST_BUFFERS['send']}",
+            "net/ipv4/tcp_rmem": f"4096 131072 {buffers.RECEIVE_BYTES}",
+            "net/ipv4/tcp_wmem": f"4096 16384 {buffers.send_bytes(*connections)}",
             "net/ipv4/tcp_no_metrics_save": 1,
             "net/mptcp/enabled": 1,
             "net/mptcp/checksum_enabled": int(any(connection["checksum"] for connection in connections)),
