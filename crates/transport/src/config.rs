@@ -120,8 +120,8 @@ declared! {
         tso: bool = flag("tso", false),
         /// what a receiver does, above all while data is missing: `"usual"` acknowledges each segment that comes behind the hole, with the
         /// window that it told before; with `"linux"` the window grows with such segments, and when three were acknowledged, the
-        /// next wait up to 1.1 ms for each other. A SYN/ACK is acknowledged before data leaves. Every second segment is acknowledged after it was read if the window would
-        /// otherwise shrink, and Multipath TCP counts the memory of each segment it holds. The delay of an acknowledgment, at first
+        /// next wait up to 1.1 ms for each other. A SYN/ACK is acknowledged before data leaves. Every second segment is acknowledged after
+        /// it was read if the window would otherwise shrink, and Multipath TCP counts the memory of each segment it holds. The delay of an acknowledgment, at first
         /// `ack_delay`, follows the pauses between segments. What a sender takes from such
         /// acknowledgments is the kernel's too: with the scheduler `linux` it may go beyond the window of Multipath TCP, and what does is lost
         /// for the receiver

@@ -3,12 +3,20 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-RECEIVE_BYTES: Final = 6 << 20
+_RECEIVE_BYTES: Final = 6 << 20
 """As on the engine sim."""
 _TCP_SEND_BYTES: Final = 16 << 20
 """Plain TCP has no key for it. As on the engine sim with `tso`."""
 SEND_LIMIT_BYTES: Final = (1 << 31) - 1
 """The largest number that the kernel takes."""
+
+
+def controls(send_bytes: int) -> dict[str, str]:
+    """What a host's kernel is told of them; `send_bytes` as the function of this name has it."""
+    return {
+        "net/ipv4/tcp_rmem": f"4096 131072 {_RECEIVE_BYTES}",
+        "net/ipv4/tcp_wmem": f"4096 16384 {send_bytes}",
+    }
 
 
 def scheduler(connection: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,8 +57,7 @@ def parameters(*, ecn: bool, checksum: bool, send_bytes: int) -> dict[str, objec
     """
     return {
         "net/ipv4/tcp_ecn": int(ecn),
-        "net/ipv4/tcp_rmem": f"4096 131072 {buffers.RECEIVE_BYTES}",
-        "net/ipv4/tcp_wmem": f"4096 16384 {send_bytes}",
+        **buffers.controls(send_bytes),
         "net/ipv4/tcp_no_metrics_save": 1,
         "net/ipv4/tcp_syncookies": 0,
         "net/ipv4/tcp_max_syn_backlog": 4096,

@@ -87,8 +87,7 @@ class Layout:
         connections = self.description["connections"]
         parameters: dict[str, str | int] = {
             "net/ipv4/tcp_ecn": int(connections[0]["ecn"]),
-            "net/ipv4/tcp_rmem": f"4096 131072 {buffers.RECEIVE_BYTES}",
-            "net/ipv4/tcp_wmem": f"4096 16384 {buffers.send_bytes(*connections)}",
+            **buffers.controls(buffers.send_bytes(*connections)),
             "net/ipv4/tcp_no_metrics_save": 1,
             "net/mptcp/enabled": 1,
             "net/mptcp/checksum_enabled": int(any(connection["checksum"] for connection in connections)),
